@@ -1,4 +1,12 @@
 ARG PYTHON_IMAGE=python:3.11-slim
+ARG NODE_IMAGE=node:22-slim
+
+# The modeler's files, each by its checksum.
+FROM ${NODE_IMAGE} AS modeler
+RUN apt-get update && apt-get install --yes --no-install-recommends python3 && rm -rf /var/lib/apt/lists/*
+COPY processes/workflows/modeler/ /modeler/
+RUN python3 /modeler/fetch.py
+
 FROM ${PYTHON_IMAGE}
 
 ENV PYTHONUNBUFFERED=1 \
@@ -15,6 +23,7 @@ COPY requirements.txt .
 RUN pip install --require-hashes --no-deps --requirement requirements.txt
 
 COPY . .
+COPY --from=modeler /modeler/assets/ processes/workflows/modeler/assets/
 USER postern
 VOLUME /data
 EXPOSE 8000

@@ -7,7 +7,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --requi
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run demo venv
+.PHONY: run demo venv assets
 
 run: venv ## Prepare the data and serve http://127.0.0.1:8000 (PORT, DATA_DIR and the engine variables are honoured)
 	@$(VENV)/bin/python manage.py prepare
@@ -16,6 +16,9 @@ run: venv ## Prepare the data and serve http://127.0.0.1:8000 (PORT, DATA_DIR an
 demo: venv ## The same with a simulated fleet, devices and an ERP, so that every page shows life
 	@$(VENV)/bin/python manage.py prepare
 	@exec $(VENV)/bin/python manage.py demo --with-parent
+
+assets: venv ## Bring the modeler (bpmn-js), so that workflows can be drawn in the page; needs npm
+	@$(VENV)/bin/python -m processes.workflows.modeler.fetch
 
 venv: ## Create the virtual environment and install what is pinned
 	@$(call make_venv)
@@ -49,9 +52,9 @@ PYTEST := $(VENV)/bin/python -m pytest
 TOGETHER := $(MAKE) --no-print-directory -j2
 # For two cores: the drills wait more than they work, so more workers than cores keep both busy.
 WORKERS ?= 5
-CHECKS := types contracts deployment migrations texts names lint
+CHECKS := types contracts deployment migrations texts names mechanisms lint
 
-.PHONY: quick quick-suite test suite check $(CHECKS) bytecode dev packages bench figures drill pictures
+.PHONY: quick quick-suite test suite on-postgres on-sqlite check $(CHECKS) bytecode dev packages bench figures drill mutants pictures
 
 quick: dev ## Lint, types and the quick tests on SQLite, without any server: for the inner loop
 	@$(TOGETHER) lint quick-suite types
@@ -60,14 +63,21 @@ quick-suite:
 	@QUICK=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
+	@-$(VENV)/bin/python -m processes.workflows.modeler.fetch
 	@$(TOGETHER) bytecode $(CHECKS)
 	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
 
-suite: # On PostgreSQL; then on SQLite what claims to work embedded
-	@SUITE=1 $(PYTEST) -q -n $(WORKERS) --dist loadgroup
-	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup -m embedded
+suite:
+	@$(TOGETHER) on-postgres on-sqlite
 
-check: dev ## Lint, format, types, import contracts, deployment, migrations, translations, names of modules
+on-postgres:
+	@SUITE=1 $(PYTEST) -q -n $(WORKERS) --dist loadgroup
+
+on-sqlite: # What claims to work embedded, beside the other, whose drills wait for much; told when it has ended
+	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup -m embedded > $(VENV)/on-sqlite.log 2>&1; \
+		code=$$?; echo; cat $(VENV)/on-sqlite.log; exit $$code
+
+check: dev ## Lint, format, types, import contracts, deployment, migrations, translations, names, table of mechanisms
 	@$(TOGETHER) $(CHECKS)
 
 lint:
@@ -88,9 +98,13 @@ migrations:
 
 texts:
 	@$(VENV)/bin/python -m tests.translations
+	@$(VENV)/bin/python -m tests.retired_texts
 
 names:
 	@$(VENV)/bin/python -m tests.retired_words
+
+mechanisms:
+	@$(VENV)/bin/python -m tests.mutants check
 
 bytecode: # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
 	@-$(PYTEST) -q --collect-only > $(VENV)/collected.log 2>&1
@@ -107,8 +121,12 @@ bench: packages dev ## Measure the figures, each as a ratio within this run; als
 figures: dev ## Write the figures of the last `make bench` into the README
 	@$(VENV)/bin/python -m bench.table
 
-drill: packages dev ## The drills at full size
+drill: packages dev ## The drills at full size; SIMULATION_SECONDS=3600 simulates for an hour
+	@TEST_PROFILE=embedded DRILL_SCALE=1 $(PYTEST) -q -s tests/simulation
 	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py
+
+mutants: packages dev ## Take every mechanism away, one at a time: a test must notice each; MUTANTS=word for some of them
+	@$(SERVERS) --no-fsync -- $(VENV)/bin/python -m tests.mutants run $(MUTANTS)
 
 pictures: packages dev ## Take the pictures of the README anew, from a demonstration that runs for two minutes
 	@$(VENV)/bin/python -m tests.pictures

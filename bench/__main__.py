@@ -11,7 +11,10 @@ from pathlib import Path
 
 from bench.figure import Figure, load, save
 
-MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows", "coordination")
+MODULES = (
+    *("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows", "termination", "inbox"),
+    *("coordination", "live", "pages"),
+)
 
 
 def main(names: list[str]) -> int:

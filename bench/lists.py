@@ -39,7 +39,7 @@ class _PlainSerializer(serializers.ModelSerializer[Sensor]):
     class Meta:
         model = Sensor
         fields = [
-            *("id", "address", "notes", "active", "heartbeat_timeout", "muted_until", "clients"),
+            *("id", "address", "notes", "active", "heartbeat_timeout", "open_limit", "muted_until", "clients"),
             *("state", "state_changed_at", "last_seen_at", "lost_at"),
         ]
 

@@ -35,7 +35,7 @@ from processes.workflows.engine.runner import run_command
 from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.services.commands import execute_command
-from processes.workflows.services.publish import publish_definition
+from processes.workflows.services.definitions.publish import publish_definition
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.state_storage import join_state, split_state

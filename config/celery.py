@@ -48,6 +48,7 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
+    worker_consumer="config.engines.celery_consumer:TolerantConsumer",
     worker_cancel_long_running_tasks_on_connection_loss=True,
     # RabbitMQ closes a channel that holds a message for half an hour: no task comes near that.
     task_soft_time_limit=240,

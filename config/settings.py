@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from django.urls import reverse_lazy
 
 from config import secrets
+from config.api.tags import TAGS
 from config.environment.read import environment
 from config.environment.rules import BadVariable, DatabaseAddress
 from config.logs import logging_config
@@ -67,10 +68,12 @@ MIDDLEWARE = [
     "config.common.web.middleware.NoStoreMiddleware",
     "config.access.known_browser.KnownBrowserMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.access.sessions.UnattendedMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.admin_base.time_zone.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.common.web.middleware.FailureMiddleware",
@@ -181,16 +184,16 @@ ADMIN_EMAIL = ENV.admin_email
 ADMIN_PHONE = ENV.admin_phone
 
 if ENV.email_url:
-    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_BACKEND = "notifications.sending.smtp.EmailBackend"
     EMAIL_HOST = ENV.email_url.hostname
     EMAIL_PORT = ENV.email_url.port or {"smtp": 25, "smtps": 465, "smtp+tls": 587}[ENV.email_url.scheme]
     EMAIL_HOST_USER = unquote(ENV.email_url.username or "")
     EMAIL_HOST_PASSWORD = unquote(ENV.email_url.password or "")
     EMAIL_USE_SSL = ENV.email_url.scheme == "smtps"
     EMAIL_USE_TLS = ENV.email_url.scheme == "smtp+tls"
-    EMAIL_TIMEOUT = 10
 else:
     EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.email_from or f"postern@{ENV.public_url.hostname}"
 
 # --- security --------------------------------------------------------------------------------------------
@@ -306,7 +309,22 @@ KEY_SUBJECTS = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Postern",
     "VERSION": VERSION,
-    "DESCRIPTION": "Sensors, notifications, messaging, workflows and coordination.",
+    "OAS_VERSION": "3.1.0",  # the first that has webhooks
+    "DESCRIPTION": "Sensors, notifications, messaging, workflows and coordination. "
+    "[The first call in five minutes](/api/v1/docs/first-call/) begins with a key.",
+    "TAGS": [{"name": name, "description": words} for name, words in TAGS.items()],
+    "WEBHOOKS": [
+        "sensors.api.webhooks.STATE_CHANGED",
+        "sensors.api.webhooks.CONNECTION_LOST",
+        "sensors.api.webhooks.CONNECTION_RESTORED",
+        "sensors.api.webhooks.LOSS_WITHDRAWN",
+        "sensors.api.webhooks.LEFT_OPEN",
+        "sensors.api.webhooks.MANY_LOST",
+        "sensors.api.webhooks.MANY_RESTORED",
+        "sensors.api.webhooks.PING",
+        "notifications.api.webhooks.REPEAT",
+        "processes.workflows.api.webhooks.MESSAGE",
+    ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
@@ -319,8 +337,11 @@ SPECTACULAR_SETTINGS = {
         "MessageStatus": "messaging.models.Message.Status",
         "MessageResult": "processes.exchange.models.ProcessMessage.Result",
         "SessionStatus": "notifications.models.RepeatSession.Status",
-        "WorkflowKind": [("bpmn", "bpmn"), ("cmmn", "cmmn")],
+        "WorkflowKind": [("bpmn", "bpmn"), ("cmmn", "cmmn"), ("dmn", "dmn")],
         "WorkflowStatus": "processes.workflows.models.instance.Status",
+        "BatchStatus": "processes.workflows.models.WorkflowBatch.Status",
+        "BatchItemStatus": "processes.workflows.models.BatchItem.Status",
+        "BatchOperation": "processes.workflows.models.WorkflowBatch.Operation",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
@@ -339,7 +360,12 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "config" / "dashboard" / "assets"]
+MODELER_ASSETS = BASE_DIR / "processes" / "workflows" / "modeler" / "assets"
+"""Brought by `make assets`; without them workflows are drawn elsewhere and uploaded."""
+STATICFILES_DIRS = [
+    BASE_DIR / "config" / "dashboard" / "assets",
+    *([MODELER_ASSETS] if MODELER_ASSETS.is_dir() else []),
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},

@@ -21,7 +21,9 @@ UNFOLD: dict[str, Any] = {
     "SITE_URL": "",
     "SITE_ICON": _asset("mark.svg"),
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _asset("mark.svg")}],
-    "STYLES": [_asset("postern.css")],
+    "STYLES": [_asset("postern.css"), _asset("search.css")],
+    # The last two are of lists and pages whose rows change; on others they do nothing.
+    "SCRIPTS": [_asset("page.js"), _asset("search.js"), _asset("socket.js"), _asset("watch.js")],
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",

@@ -4,6 +4,7 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from config.api.document import SchemaView
+from config.api.first_call import FirstCallView
 from config.common.web.api_not_found import api_not_found
 
 api_patterns: list[URLPattern | URLResolver] = [
@@ -15,6 +16,7 @@ api_patterns: list[URLPattern | URLResolver] = [
     path("", include("processes.workflows.api.urls")),
     path("", include("processes.coordination.api.urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
+    path("docs/first-call/", FirstCallView.as_view(), name="first-call"),
     path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
 ]
 

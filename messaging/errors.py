@@ -2,63 +2,73 @@ from config.common.errors import Conflict, NotFound
 
 
 class EnterpriseNotFound(NotFound):
-    """There is no such enterprise."""
+    """Enterprise not found."""
 
 
 class SubsystemNotFound(NotFound):
-    """There is no such subsystem."""
+    """Subsystem not found."""
 
 
 class DeviceNotFound(NotFound):
-    """There is no such device."""
+    """Device not found."""
 
 
 class DatabaseNotFound(NotFound):
-    """There is no such database."""
+    """Database not found."""
 
 
 class EnterpriseExists(Conflict):
-    """There is an enterprise with this id already."""
+    """An enterprise with this id already exists."""
+
+    sample = {"id": "acme"}
 
 
 class SubsystemExists(Conflict):
-    """There is a subsystem with this id already."""
+    """A subsystem with this id already exists."""
+
+    sample = {"id": "acme-sales"}
 
 
 class DeviceExists(Conflict):
-    """There is a device with this id already; devices and databases share their ids."""
+    """A device with this id already exists; devices and databases share their ids."""
+
+    sample = {"id": "acme-phone"}
 
 
 class DatabaseExists(Conflict):
-    """There is a database with this id already; devices and databases share their ids."""
+    """A database with this id already exists; devices and databases share their ids."""
+
+    sample = {"id": "acme-erp"}
 
 
 class SubsystemInUse(Conflict):
-    """Devices or messages belong to this subsystem. Move its devices to another one; one with messages stays."""
+    """This subsystem has devices or messages. Move its devices to another one; a subsystem with messages cannot be
+    deleted.
+    """
 
 
 class MessageNotFound(NotFound):
-    """There is no such message for you."""
+    """Message not found."""
 
 
 class IdTaken(Conflict):
-    """Another message has this id. Use a new one, or repeat exactly what you sent."""
+    """Another message has this id. Use a new id, or repeat exactly what you sent."""
 
 
 class NotRequeuable(Conflict):
-    """Only a message that ended in Error can go back to the queue; one in doubt is settled with its process."""
+    """Only a message in Error can be put back into the queue; one in doubt is settled with its process."""
 
 
 class NotWaiting(Conflict):
-    """Only a message that waits for a database can be set aside; end the process that holds it first."""
+    """Only a message that is waiting for a database can be set aside; end the process that holds it first."""
 
 
 class AlreadySetAside(Conflict):
-    """This message is set aside already."""
+    """This message has already been set aside."""
 
 
 class NotSetAside(Conflict):
-    """This message is not set aside."""
+    """This message has not been set aside."""
 
 
 class FileStillMissing(Conflict):
@@ -66,4 +76,4 @@ class FileStillMissing(Conflict):
 
 
 class FileNotAsWritten(Conflict):
-    """The file that lies there is not as this message was written."""
+    """The file found differs from this message as it was written."""

@@ -18,7 +18,8 @@ ERROR_LENGTH = 10_000
 Error = Annotated[str, msgspec.Meta(max_length=ERROR_LENGTH)]
 REASON_LENGTH = 200
 """Of why a person decided something by hand, in characters: it stands in the log and in receipts."""
-BodyT = TypeVar("BodyT", bound=msgspec.Struct)
+
+StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 ENVELOPE_DEPTH = 3
 """What stands around a payload: the body, its list of replies, the reply."""
@@ -33,6 +34,8 @@ _HUGE_NUMBERS = (b"9e999", b"9e+999", b"9" * 300)
 class UnsupportedVersion(ApplicationError):
     """The body must say "version": 1."""
 
+    sample = {"supported": [1]}
+
 
 class _Versioned(msgspec.Struct):
     version: Any = None
@@ -44,13 +47,22 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     version: int
 
 
+BodyT = TypeVar("BodyT", bound=Body)
+
+
 def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
     """Decode a body into a struct; raise `Invalid` with field and rule where it does not fit."""
     _check_text(text)
     check_bounds(text, deepest=DEEPEST + ENVELOPE_DEPTH)
     check_nul(text)
-    require_version(_decode(text or b"{}", _Versioned).version)
-    return _decode(text, shape)
+    try:
+        body = _decode(text or b"{}", shape)
+    except Invalid:
+        # Whoever speaks another version is told that, and not what is wrong with it in this one.
+        require_version(_decode(text or b"{}", _Versioned).version)
+        raise
+    require_version(body.version)
+    return body
 
 
 def require_version(version: Any) -> None:
@@ -71,7 +83,7 @@ def megabytes(count: float) -> int:
     return int(count * settings.MB)
 
 
-def _decode(text: bytes, shape: type[BodyT]) -> BodyT:
+def _decode(text: bytes, shape: type[StructT]) -> StructT:
     try:
         return msgspec.json.decode(text, type=shape)
     except msgspec.ValidationError as error:

@@ -9,12 +9,17 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        from config.audit.subjects import register_subject_pages
+        from config.admin_base.search import Rank, SearchSource, register_search_source
+        from config.audit.subjects import register_subject_names
         from config.audit.trace import TraceSource, register_trace_source
         from config.common.encryption import register_encrypted
         from notifications.decisions import register_decision
+        from notifications.event_titles import register_event_titles
         from notifications.followers import GATHER_SECONDS
-        from notifications.names import page_of_subject
+        from notifications.models import Alert, Delivery, Event, RepeatSession
+        from notifications.names import find_pages
+        from notifications.presentation import EVENT_TITLES
+        from notifications.search import find_alerts, find_deliveries, find_events, find_sessions
         from notifications.sending import send_once, stop_sending
         from notifications.services.alerts import ALERTS
         from notifications.services.deliveries import DELIVERIES
@@ -22,8 +27,8 @@ class NotificationsConfig(AppConfig):
         from notifications.services.escalation import escalate_once
         from notifications.services.events import SEQUENCER
         from notifications.services.incidents import has_open_incidents, repeat_incident
-        from notifications.services.parked_messages import has_parked_messages
-        from notifications.services.poison import PARKED
+        from notifications.services.parked_messages import has_parked_messages, is_stopped
+        from notifications.services.poison import FULL, PARKED
         from notifications.services.relay import INCIDENT
         from notifications.services.sequencer import stamp_once
         from notifications.sessions.handlers import register_function, register_handlers_of_plugins
@@ -33,6 +38,7 @@ class NotificationsConfig(AppConfig):
         from notifications.sessions.themes import INCIDENT_HANDLER
         from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
+        register_event_titles(EVENT_TITLES)
         register_encrypted("notifications.Endpoint", "secret", "old_secret")
         register_encrypted("notifications.Theme", "secret", "old_secret")
         register_work(BackgroundWork(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))
@@ -45,10 +51,20 @@ class NotificationsConfig(AppConfig):
         register_decision(EXHAUSTED, has_exhausted_sessions)
         register_decision(INCIDENT, has_open_incidents)
         register_decision(PARKED, has_parked_messages)
-        register_subject_pages(page_of_subject)
+        register_decision(FULL, is_stopped)
+        register_subject_names(find_pages)
         register_function(INCIDENT_HANDLER, repeat_incident)
         register_handlers_of_plugins()
-        register_trace_source(TraceSource("notifications.view_event", trace_events))
-        register_trace_source(TraceSource("notifications.view_delivery", trace_deliveries))
-        register_trace_source(TraceSource("notifications.view_repeatsession", trace_sessions))
-        register_trace_source(TraceSource("notifications.view_alert", trace_alerts))
+        kinds = ("event", "delivery", "repeatsession", "alert")
+        event, delivery, session, alert = (f"notifications.view_{kind}" for kind in kinds)
+        register_trace_source(TraceSource(event, trace_events, ((event, Event.objects.all()),)))
+        register_trace_source(TraceSource(delivery, trace_deliveries, ((delivery, Delivery.objects.all()),)))
+        register_trace_source(TraceSource(session, trace_sessions, ((session, RepeatSession.objects.all()),)))
+        register_trace_source(TraceSource(alert, trace_alerts, ((alert, Alert.objects.all()),)))
+        for title, icon, allowed, find in (
+            (_("Deliveries"), "outgoing_mail", delivery, find_deliveries),
+            (_("Events"), "bolt", event, find_events),
+            (_("Alerts"), "notifications_active", alert, find_alerts),
+            (_("Repeat sessions"), "replay", session, find_sessions),
+        ):
+            register_search_source(SearchSource(title, icon, allowed, Rank.NOTIFICATIONS, find))

@@ -19,51 +19,57 @@ class FollowerWaits(Exception):
 
 
 class IncidentNotFound(NotFound):
-    """There is no such incident."""
+    """Incident not found."""
 
 
 class IncidentResolved(Conflict):
-    """This incident has been resolved already."""
+    """This incident has already been resolved."""
 
 
 class IncidentFailedAgain(Conflict):
-    """The follower refused the event again; the reason is in the data."""
+    """The consumer could not process the event again; the reason is in the data."""
 
 
 class DeliveryNotFound(NotFound):
-    """There is no such delivery."""
+    """Delivery not found."""
 
 
 class Superseded(Conflict):
-    """A newer message has taken the place of this one. Resend that one; its id is in the data."""
+    """A newer message has replaced this one. Resend the newer one; its id is in the data."""
+
+    sample = {"superseded_by": 4712}
 
 
 class ClientInactive(Conflict):
-    """Nothing is sent to an inactive client. Switch it on first: what it missed is then queued by itself."""
+    """Nothing is sent to an inactive client. Activate it first: missed messages are then queued automatically."""
 
 
 class PingUnderWay(Conflict):
-    """This very ping is under way. Repeat the call in a few seconds to read its answer."""
+    """This test message is still being sent. Repeat the call in a few seconds to read the response."""
 
 
 class PingFailed(ApplicationError):
-    """The ping has reached nobody who took it."""
+    """The test message was not accepted."""
 
 
 class AlertNotFound(NotFound):
-    """There is no such alert."""
+    """Alert not found."""
 
 
 class AlertAcknowledged(Conflict):
-    """This alert has been acknowledged already."""
+    """This alert has already been acknowledged."""
+
+    sample = {"acknowledged_by": "staff:ann"}
 
 
 class AlertResolved(Conflict):
-    """This alert has been resolved already."""
+    """This alert has already been resolved."""
 
 
 class DecisionNeeded(Conflict):
-    """This alert stands for a decision and is closed by it alone. Decide on the page that the data name."""
+    """This alert needs a decision and is closed only by it. Decide on the page named in the data."""
+
+    sample = {"page": "https://postern.example/admin/exchange/exchangeprocess/…", "subject": "exchange/…"}
 
 
 class SessionError(ApplicationError):
@@ -71,79 +77,90 @@ class SessionError(ApplicationError):
 
     session_code: ClassVar[int] = SessionCode.INVALID
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.sample = {**cls.sample, "session_code": int(cls.session_code)}
+
     def __init__(self, message: str = "", **data: Any) -> None:
         super().__init__(message, **data, session_code=int(self.session_code))
 
 
 class SessionNotFound(SessionError):
-    """There is no such session; it may have been repeated with success, or deleted."""
+    """Session not found; it may have succeeded or been deleted."""
 
     status = 404
 
 
 class ThemeNotFound(SessionError):
-    """There is no such theme."""
+    """Theme not found."""
 
     status = 404
 
 
 class ThemeTaken(SessionError):
-    """There is a theme of this number already."""
+    """A theme with this number already exists."""
 
     status = 409
+    sample = {"theme": 7}
 
 
 class ThemeInUse(SessionError):
-    """This theme has sessions, or belongs to the product itself. Delete its sessions first."""
+    """This theme has sessions, or is built into Postern. Delete its sessions first."""
 
     status = 409
+    sample = {"theme": 7}
 
 
 class NothingToSign(SessionError):
-    """This theme has a handler and no URL, so there is no secret to replace."""
+    """This theme has a handler and no URL, so it has no secret to replace."""
 
     status = 409
+    sample = {"theme": 7}
 
 
 class WrongStatus(SessionError):
-    """The session is not in a status for that; the one it is in is in the data."""
+    """The status of the session does not allow this; the status is in the data."""
 
     status = 409
+    sample = {"status": "active"}
 
 
 class StaleChange(SessionError):
     """The session has changed since. Read it again; its newest change is in the data."""
 
     status = 409
+    sample = {"change": 5}
 
 
 class SessionTooLong(SessionError):
     """The records of the session would be longer than its theme allows."""
 
     session_code = SessionCode.TOO_LONG
+    sample = {"length": 70_000, "limit": 65_536}
 
 
 class RepeatLimitReached(SessionError):
-    """The session has failed as often as its theme allows. Delete it, or let an operator revive it."""
+    """The session has used up the attempts its theme allows. Delete it, or ask an operator to restart it."""
 
     status = 409
     session_code = SessionCode.LIMIT_REACHED
+    sample = {"repeats": 10, "limit": 10}
 
 
 class ParkedMessageNotFound(ApplicationError):
-    """There is no such parked message."""
+    """Parked message not found."""
 
     status = 404
 
 
 class ParkedMessageDecided(ApplicationError):
-    """Somebody has sent this message again, or discarded it, already."""
+    """This message has already been sent again or discarded."""
 
     status = 409
 
 
 class NotSentAgain(ApplicationError):
-    """The broker has not taken the message; it stays parked. Try again when RabbitMQ is back."""
+    """The broker has not accepted the message; it stays parked. Try again when RabbitMQ is back."""
 
     status = 503
     retry_after = 5

@@ -1,7 +1,8 @@
 """Names of endpoints' owners and of subjects, for pages: the apps above register how to find them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -13,9 +14,13 @@ class Named:
 
 @dataclass(frozen=True)
 class Names:
-    """How one app finds names; it returns None, or leaves out, what is not its own."""
+    """How one app finds names; it leaves out, or returns None for, what is not its own.
 
-    subject: Callable[[str], Named | None]
+    Subjects may be anything: those of events come from outside too.
+    """
+
+    subjects: Callable[[Collection[str]], Mapping[str, Named]]
+    """Return the names of subjects, for a whole list by a few queries."""
     find_subject: Callable[[str], str | None] = lambda text: None
     """Return the subject that a typed text names."""
     endpoints: Callable[[Collection[int]], dict[int, Named]] = lambda endpoint_ids: {}
@@ -25,6 +30,8 @@ class Names:
 
 
 _registered: list[Names] = []
+SEPARATOR = " · "
+"""Between what a row tells and the subject it is about, as the models write themselves."""
 
 
 def register_names(names: Names) -> None:
@@ -38,8 +45,28 @@ def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
     return found
 
 
+def name_subjects(subjects: Collection[str]) -> dict[str, Named]:
+    """Return the names of those subjects that somebody knows."""
+    found: dict[str, Named] = {}
+    for names in _registered:
+        found |= names.subjects([subject for subject in dict.fromkeys(subjects) if subject not in found])
+    return found
+
+
+def find_pages(subjects: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the names with their pages, for whoever knows nothing of this app."""
+    return {subject: (named.text, named.page) for subject, named in name_subjects(subjects).items()}
+
+
 def name_subject(subject: str) -> Named | None:
-    return next((named for names in _registered if (named := names.subject(subject)) is not None), None)
+    return name_subjects([subject]).get(subject)
+
+
+def say_row(row: Any) -> str:
+    """Return an event, a delivery or an incident in words: what it tells, and the name of what it is about."""
+    title, _separator, code = str(row).rpartition(SEPARATOR)
+    named = name_subject(row.subject) if row.subject and code == row.subject else None
+    return str(row) if named is None else f"{title}{SEPARATOR}{named.text}"
 
 
 def page_of_subject(subject: str) -> str:
@@ -55,3 +82,16 @@ def find_endpoints(text: str) -> list[int]:
 def find_subjects(text: str) -> list[str]:
     found = [names.find_subject(text) for names in _registered]
     return [text, *(subject for subject in found if subject is not None)]
+
+
+def parts_of(subjects: Collection[str], prefix: str) -> dict[str, str]:
+    """Return what follows the prefix in those subjects that begin with it, where something does."""
+    return {
+        subject: rest for subject in subjects if subject.startswith(prefix) and (rest := subject.removeprefix(prefix))
+    }
+
+
+def numbers_of(subjects: Collection[str], prefix: str) -> dict[str, int]:
+    """Return the numbers that follow the prefix; what cannot be the number of a row is left out."""
+    parts = parts_of(subjects, prefix).items()
+    return {subject: int(rest) for subject, rest in parts if rest.isascii() and rest.isdigit() and len(rest) < 19}

@@ -1,5 +1,6 @@
 """Reads of events and deliveries that pages share; the cost of none grows with history."""
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,8 +11,17 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from config.common.database.sql import CountUpTo, in_number_array, load_sql
-from notifications.models import Attempt, Delivery, Endpoint, EventHour, Follower, ListedSubject, Sequencer
-from notifications.names import Named, name_endpoints
+from notifications.models import (
+    Attempt,
+    Delivery,
+    Endpoint,
+    Event,
+    EventHour,
+    EventMinute,
+    Follower,
+    ListedSubject,
+    Sequencer,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,18 @@ def events_per_hour(at: datetime, *, hours: int = 24) -> list[HourCount]:
     return [HourCount(hour, counts.get(hour, 0)) for hour in shown]
 
 
+def read_minutes(at: datetime, *, minutes: int = 60) -> dict[tuple[str, str], list[int]]:
+    """Return, by type and outcome, the number of counted events of each of the last minutes, the current one last."""
+    first = at.replace(second=0, microsecond=0) - timedelta(minutes=minutes - 1)
+    rows = EventMinute.objects.filter(minute__gte=first).values_list("minute", "type", "outcome", "count")
+    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * minutes)
+    for minute, kind, outcome, count in rows:
+        place = (minute - first) // timedelta(minutes=1)
+        if place < minutes:  # stamped by a clock that is ahead of this one
+            found[kind, outcome][place] += count
+    return dict(found)
+
+
 def follower_lags() -> list[FollowerLag]:
     """Return how many stamped events each follower has not read yet."""
     last = Sequencer.objects.values_list("position", flat=True).filter(pk=1).first() or 0
@@ -50,6 +72,8 @@ class Progress:
     position: int
     is_level: bool
     """Whether every event is read, and none waits for its position."""
+    lag: int = 0
+    """How many positions there are to read."""
 
 
 def read_progress(follower: str) -> Progress:
@@ -57,7 +81,8 @@ def read_progress(follower: str) -> Progress:
     with connection.cursor() as cursor:
         cursor.execute(load_sql("notifications", "read_progress"), [follower])
         position, last, is_more = cursor.fetchone()
-    return Progress(position, is_level=position >= last and not is_more)
+    lag = max(0, last - position)
+    return Progress(position, is_level=not lag and not is_more, lag=lag)
 
 
 MOST_WAITING = 10_000
@@ -99,30 +124,6 @@ def find_next_attempt(  # noqa: PLR0913 (the columns that decide it)
     return max(each for each in (now, due_at, None if is_forced else probe_at, not_before) if each is not None)
 
 
-@dataclass(frozen=True)
-class Unreachable:
-    """An endpoint that does not answer."""
-
-    name: str
-    page: str
-    """Empty where it has none."""
-    since: datetime
-    waiting: Waiting
-
-
-def find_unreachable(limit: int) -> list[Unreachable]:
-    """Return the endpoints behind an open breaker, the one that has been silent longest first."""
-    rows = list(Endpoint.objects.unreachable().order_by("opened_at", "pk")[:limit])
-    ids = [row.pk for row in rows]
-    owners, counts = name_endpoints(ids), count_waiting(ids)
-    found = []
-    for row in rows:
-        assert row.opened_at is not None
-        owner = owners.get(row.pk) or Named(row.url)
-        found.append(Unreachable(owner.text, owner.page, row.opened_at, counts[row.pk]))
-    return found
-
-
 def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, before: int | None = None) -> list[int]:
     """Return the ids of the newest deliveries that are about a subject, or list it among others."""
     # Two queries, each by an index of its own: one condition over both would read the whole table.
@@ -159,3 +160,9 @@ def first_delivery_since(time: datetime) -> int:
         else:
             high = middle
     return low
+
+
+def find_last_chain(subject: str) -> str:
+    """Return the correlation id of the newest event about a subject; empty where there is none."""
+    newest = Event.objects.filter(subject=subject).order_by("-pk").values_list("correlation_id", flat=True)
+    return newest.first() or ""

@@ -1,20 +1,26 @@
 """Steps of a trace in this app: events, deliveries with their attempts, sessions, alerts and what became of them."""
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
-from config.audit.trace import TraceStep
+from config.audit.trace import ATTEMPT, Related, Standing, TraceStep, Upcoming
+from config.common.actors import say_actor
 from config.common.database.sql import in_array, in_number_array
 from config.common.times import format_time
 from config.common.web.pagination import CHUNK
+from notifications.event_titles import event_title
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
+from notifications.names import Named, name_subjects
 from notifications.selectors import attempts_of, find_next_attempt
 from notifications.sending.outcomes import ATTEMPTED
+from notifications.sending.policy import is_success
 from notifications.subjects import alert_subject
 
 
@@ -22,14 +28,16 @@ def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
     """Return the events of a correlation id, and those of its alerts: they are acknowledged by other calls."""
     own = Event.objects.filter(correlation_id=correlation_id)
     alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
-    of_alerts = Event.objects.filter(subject__in=in_array(alerts)) if alerts else Event.objects.none()
-    # Attempts are steps of their own.
-    found = chain(
-        *(rows.exclude(type=ATTEMPTED).order_by("pk").values_list("pk", flat=True)[:most] for rows in (own, of_alerts))
-    )
-    chosen = Event.objects.filter(pk__in=in_number_array(sorted(set(found))[:most])).order_by("pk")
+    of_alerts = [Event.objects.filter(subject__in=in_array(alerts))] if alerts else []
+    # Attempts are steps of their own. Each part by its own index: one condition over both would read the whole table.
+    parts = [rows.exclude(type=ATTEMPTED).order_by().values_list("pk", flat=True) for rows in (own, *of_alerts)]
+    found = parts[0].union(*parts[1:]).order_by("pk")[:most] if parts[1:] else parts[0].order_by("pk")[:most]
+    chosen = Event.objects.filter(pk__in=in_number_array(list(found))).order_by("pk")
     # A few at a time: the caller stops reading when the page is full.
-    return map(_event_step, chosen.iterator(chunk_size=CHUNK))
+    rows = chosen.iterator(chunk_size=CHUNK)
+    while events := list(islice(rows, CHUNK)):
+        names = name_subjects([event.subject for event in events])
+        yield from (_event_step(event, names) for event in events)
 
 
 def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
@@ -38,7 +46,12 @@ def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
     joined = ListedSubject.objects.filter(subject__in=in_array(alerts)).values_list("delivery_id", flat=True)[:most]
     those = Q(correlation_id=correlation_id) | Q(pk__in=list(joined) if alerts else [])
     deliveries = list(Delivery.objects.filter(those).select_related("endpoint").order_by("pk")[:most])
-    yield from map(_delivery_step, deliveries)
+    # The correlation ids of the deliveries that superseded these, by their numbers.
+    numbers = {each.superseded_by_id for each in deliveries if each.superseded_by_id is not None}
+    newer = Delivery.objects.filter(pk__in=in_number_array(numbers)) if numbers else Delivery.objects.none()
+    successors = dict(newer.values_list("pk", "correlation_id"))
+    names = name_subjects([delivery.subject for delivery in deliveries])
+    yield from (_delivery_step(delivery, successors, names) for delivery in deliveries)
     yield from map(_attempt_step, _attempts(deliveries, most))
 
 
@@ -62,13 +75,25 @@ def _attempts(deliveries: list[Delivery], most: int) -> Iterable[Attempt]:
     return attempts_of([delivery.pk for delivery in deliveries], since=since)[:most]
 
 
-def _event_step(event: Event) -> TraceStep:
+def _summarize(title: str, subject: str, names: Mapping[str, Named]) -> str:
+    about = names[subject].text if subject in names else subject
+    return " · ".join(filter(None, [title, about]))
+
+
+def _event_step(event: Event, names: Mapping[str, Named]) -> TraceStep:
     data = {"type": event.type, "subject": event.subject, "payload": event.payload}
     page = reverse("admin:notifications_event_change", args=[event.pk])
-    return TraceStep(event.at, "event", event.pk, str(event), None, data, page)
+    actor = str(event.payload.get("by") or "")
+    summary = _summarize(event_title(event.type, event.payload), event.subject, names)
+    return TraceStep(event.at, "event", event.pk, summary, None, data, page, actor=actor)
 
 
-def _delivery_step(delivery: Delivery) -> TraceStep:
+_DELIVERIES = {Delivery.Status.PENDING: Standing.OPEN, Delivery.Status.DEAD: Standing.FAILED}
+"""All others have ended as they should."""
+
+
+def _delivery_step(delivery: Delivery, successors: dict[int, str], names: Mapping[str, Named]) -> TraceStep:
+    next_at = _next_attempt(delivery)
     data: dict[str, Any] = {
         "type": delivery.type,
         "subject": delivery.subject,
@@ -76,16 +101,41 @@ def _delivery_step(delivery: Delivery) -> TraceStep:
         "reason": delivery.reason,
         "attempts": delivery.attempts_made,
         "superseded_by": delivery.superseded_by_id,
-        "next_attempt_at": _next_attempt(delivery),
+        "next_attempt_at": None if next_at is None else format_time(next_at),
     }
     page = reverse("admin:notifications_delivery_change", args=[delivery.pk])
-    summary = f"{delivery} → {delivery.endpoint.url}"
-    return TraceStep(delivery.created_at, "delivery", delivery.pk, summary, delivery.status, data, page)
+    title = event_title(delivery.type, delivery.body)
+    summary = f"{_summarize(title, delivery.subject, names)} → {delivery.endpoint.url}"
+    status = Delivery.Status(delivery.status)
+    successor = delivery.superseded_by_id
+    words = gettext("delivery %(number)s, which superseded it") % {"number": successor}
+    return TraceStep(
+        delivery.created_at,
+        "delivery",
+        delivery.pk,
+        summary,
+        status.value,
+        data,
+        page,
+        standing=_DELIVERIES.get(status, Standing.DONE),
+        upcoming=(_coming_attempt(delivery, next_at),) if status == Delivery.Status.PENDING else (),
+        related=() if successor is None else (Related(words, successors.get(successor, "")),),
+    )
 
 
-def _next_attempt(delivery: Delivery) -> str | None:
+def _coming_attempt(delivery: Delivery, next_at: datetime | None) -> Upcoming:
+    if next_at is not None:
+        return Upcoming(gettext("next attempt"), next_at)
+    return Upcoming(
+        gettext("waiting until the client is resumed")
+        if delivery.endpoint.active
+        else gettext("waiting until the client is active")
+    )
+
+
+def _next_attempt(delivery: Delivery) -> datetime | None:
     endpoint = delivery.endpoint
-    at = find_next_attempt(
+    return find_next_attempt(
         due_at=delivery.due_at,
         is_forced=delivery.is_forced,
         is_sending=endpoint.active and not endpoint.paused,
@@ -93,7 +143,6 @@ def _next_attempt(delivery: Delivery) -> str | None:
         not_before=endpoint.not_before,
         now=timezone.now(),
     )
-    return None if at is None else format_time(at)
 
 
 def _attempt_step(attempt: Attempt) -> TraceStep:
@@ -106,13 +155,33 @@ def _attempt_step(attempt: Attempt) -> TraceStep:
     }
     page = reverse("admin:notifications_delivery_change", args=[attempt.delivery_id])
     outcome = str(attempt.status) if attempt.status is not None else attempt.error
-    return TraceStep(attempt.at, "attempt", attempt.pk, attempt.url, outcome, data, page)
+    standing = Standing.DONE if is_success(attempt.status) else Standing.FAILED
+    return TraceStep(attempt.at, ATTEMPT, attempt.pk, attempt.url, outcome, data, page, standing=standing)
 
 
 def _alert_step(alert: Alert) -> TraceStep:
     data = {"kind": alert.kind, "subject": alert.subject, "detail": alert.detail, "count": alert.count}
     page = reverse("admin:notifications_alert_change", args=[alert.pk])
-    return TraceStep(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)
+    status = Alert.Status(alert.status)
+    return TraceStep(
+        alert.first_at,
+        "alert",
+        alert.pk,
+        alert.words,
+        status.value,
+        data,
+        page,
+        standing=Standing.DONE if status == Alert.Status.RESOLVED else Standing.OPEN,
+        upcoming=() if status == Alert.Status.RESOLVED else (_coming_rung(alert),),
+    )
+
+
+def _coming_rung(alert: Alert) -> Upcoming:
+    if alert.due_at is not None:
+        return Upcoming(gettext("next escalation"), alert.due_at)
+    if alert.status == Alert.Status.ACKNOWLEDGED:
+        return Upcoming(gettext("waiting to be resolved by %(who)s") % {"who": say_actor(alert.acknowledged_by)})
+    return Upcoming(gettext("waiting for somebody to acknowledge it"))
 
 
 def _session_step(session: RepeatSession) -> TraceStep:
@@ -123,4 +192,20 @@ def _session_step(session: RepeatSession) -> TraceStep:
         "repeat_at": None if session.repeat_at is None else format_time(session.repeat_at),
     }
     page = reverse("admin:notifications_repeatsession_change", args=[session.pk])
-    return TraceStep(session.created_at, "session", session.pk, f"session {session}", session.status, data, page)
+    status = RepeatSession.Status(session.status)
+    coming = {
+        RepeatSession.Status.SAVED: Upcoming(gettext("next attempt"), session.due_at),
+        RepeatSession.Status.ACTIVE: Upcoming(gettext("saved for a later attempt unless it is used"), session.due_at),
+        RepeatSession.Status.EXHAUSTED: Upcoming(gettext("waiting for a decision")),
+    }
+    return TraceStep(
+        session.created_at,
+        "session",
+        session.pk,
+        gettext("session %(name)s") % {"name": session},
+        status.value,
+        data,
+        page,
+        standing=Standing.FAILED if status == RepeatSession.Status.EXHAUSTED else Standing.OPEN,
+        upcoming=(coming[status],),
+    )

@@ -16,19 +16,21 @@ class LineFault:
 
 
 class SensorNotFound(NotFound):
-    """There is no such sensor."""
+    """Sensor not found."""
 
 
 class ClientNotFound(NotFound):
-    """There is no such client."""
+    """Client not found."""
 
 
 class SensorExists(Conflict):
-    """There is a sensor with this id already."""
+    """A sensor with this id already exists."""
+
+    sample = {"id": "0xA"}
 
 
 class RegistryMoved(Conflict):
-    """Somebody else registered the same sensors at this moment; nothing has been done. Repeat it."""
+    """Somebody else has just registered the same sensors; nothing has been done. Try again."""
 
 
 class BadFile(Invalid):
@@ -42,13 +44,13 @@ class BadFile(Invalid):
 
 
 class BadLines(ApplicationError):
-    """Some lines of the file break a rule; nothing has been imported."""
+    """Some lines of the file have errors; nothing has been imported."""
 
     code = "invalid"
 
     def __init__(self, faults: Sequence[LineFault], *, bad: int | None = None) -> None:
         """Take the faults, and how many lines are bad where these are not all."""
         bad = len({fault.line for fault in faults}) if bad is None else bad
-        summary = ngettext("%(bad)d line is bad.", "%(bad)d lines are bad.", bad) % {"bad": bad}
+        summary = ngettext("%(bad)d line has errors.", "%(bad)d lines have errors.", bad) % {"bad": bad}
         super().__init__(fields={"file": [summary]}, lines=[asdict(fault) for fault in faults])
         self.faults = faults

@@ -1,4 +1,4 @@
-"""The four events of a sensor. The fold finds three of them in signals, the heartbeat's sweep the fourth in silence.
+"""The events of a sensor: the fold finds three of them in signals, the sweeps two in what did not come.
 
 Times are whole milliseconds since 1970.
 """
@@ -10,7 +10,8 @@ STATE_CHANGED = "sensor.state_changed"
 CONNECTION_LOST = "sensor.connection_lost"
 CONNECTION_RESTORED = "sensor.connection_restored"
 LOSS_WITHDRAWN = "sensor.loss_withdrawn"
-EVENT_TYPES = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
+LEFT_OPEN = "sensor.left_open"
+EVENT_TYPES = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, LEFT_OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,17 @@ class LossWithdrawn:
     correlation_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOpen:
+    """The door is still open when its limit is reached."""
+
+    sensor_id: str
+    at: int
+    opened_at: int
+    limit_seconds: int
+    correlation_id: str = ""
+
+
 SignalEvent: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
 """What one signal can cause."""
-SensorEvent: TypeAlias = SignalEvent | ConnectionLost
+SensorEvent: TypeAlias = SignalEvent | ConnectionLost | LeftOpen

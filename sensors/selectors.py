@@ -3,16 +3,17 @@
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection, models
-from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, Func, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from config.common.database.sql import in_array, load_sql
 from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.heartbeat.ingest_liveness import is_outage
-from sensors.models import Client, Sensor, SensorClient
+from sensors.models import Client, OpenDoor, Sensor, SensorClient, SensorState
 
 
 class Connection(models.TextChoices):
@@ -44,6 +45,7 @@ class SensorRow(NamedTuple):
     notes: str
     active: bool
     heartbeat_timeout: int
+    open_limit: int | None
     muted_until: str | None
     state: int | None
     state_changed_at: str | None
@@ -126,6 +128,33 @@ def connection_of(*, active: bool, seen: bool, lost: bool, outage: bool) -> Conn
     return Connection.UNKNOWN if outage or not active else Connection.ONLINE
 
 
+@dataclass(frozen=True)
+class FleetTally:
+    """All sensors by what is known of them."""
+
+    total: int
+    seen: int
+    lost: int
+    inactive: int
+    """Those that were seen and are not lost, but are switched off."""
+    open: int
+    closed: int
+
+
+def count_fleet() -> FleetTally:
+    """Count all sensors. It reads every state row, so it is for who counts seldom and once for many readers."""
+    states = SensorState.objects.order_by()
+    found = states.aggregate(
+        total=Count("pk"),
+        seen=Count("seen_at"),
+        lost=Count("lost_at"),
+        open=Count("pk", filter=Q(value=1)),
+        closed=Count("pk", filter=Q(value=0)),
+    )
+    quiet = states.filter(sensor__active=False, seen_at__isnull=False, lost_at__isnull=True)
+    return FleetTally(**found, inactive=quiet.count())
+
+
 def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":
     """Return the columns of a `SensorRow`, in its order; the id keeps its name, by which pages are cut."""
     return sensors.annotate(
@@ -139,6 +168,7 @@ def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":
         "notes",
         "active",
         "heartbeat_timeout",
+        "open_limit",
         "muted_until_text",
         "state__value",
         "changed_at_text",
@@ -173,3 +203,19 @@ def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict
     for sensor_id, client_id in sorted(links.values_list("sensor_id", "client_id")):
         found[sensor_id].append(client_id)
     return found
+
+
+def left_open_doors(now: datetime, *, client_id: int | None = None) -> QuerySet[OpenDoor]:
+    """Return the doors that have been open for longer than they may be, those first that have been so for longest."""
+    doors = OpenDoor.objects.filter(limit_at__lte=now).select_related("sensor").order_by("limit_at", "pk")
+    return doors if client_id is None else doors.filter(Exists(_link(client_id)))
+
+
+def longest_lost(*, client_id: int | None = None) -> QuerySet[SensorState]:
+    """Return the sensors whose connection is lost, those first that have been lost for longest."""
+    states = SensorState.objects.filter(lost_at__isnull=False).select_related("sensor").order_by("lost_at", "pk")
+    return states if client_id is None else states.filter(Exists(_link(client_id)))
+
+
+def _link(client_id: int) -> QuerySet[SensorClient]:
+    return SensorClient.objects.filter(sensor=OuterRef("pk"), client=client_id)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +17,9 @@ from django.utils import translation
 from config.audit import refusals
 from config.common.background.ring import set_local_wake
 from tests.database_cleanup import empty_databases
-from tests.faults.product import ensure_migrated
-from tests.selection import find_virtual_host, group, select
+from tests.declared_errors import watch_errors
+from tests.faults.product import SQLITE_FILE, ensure_migrated, ensure_template
+from tests.selection import find_virtual_host, group, refuse_servers_for_embedded, select
 from tests.settings import DATABASES
 
 
@@ -30,14 +32,20 @@ class ServerAddresses:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    refuse_servers_for_embedded(items)
     select(config, items)
     group(items)
+
+
+# What a collection of tests makes is kept: whoever looks through it for garbage again and again finds none.
+gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """Leave out of later collections what is loaded: thousands of tests and their modules never become garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +65,16 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     """Migrate once what the workers copy: side by side, each for itself, they would take a minute."""
     if DATABASES["default"]["ENGINE"] != "config.engines.sqlite":
         ensure_migrated(os.environ["TEST_DATABASE_URL"])
+        return
+    creation: Any = connections["default"].creation
+    create = creation._create_test_db
+
+    def create_by_copy(*args: Any, **kwargs: Any) -> str:
+        name = create(*args, **kwargs)
+        shutil.copyfile(ensure_template() / SQLITE_FILE, name)
+        return str(name)
+
+    creation._create_test_db = create_by_copy
 
 
 @pytest.fixture(autouse=True)
@@ -66,12 +84,41 @@ def english() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _undeclared_errors() -> Iterator[list[str]]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield watch_errors(patch)
+
+
+@pytest.fixture(autouse=True)
+def _every_error_is_in_the_document(_undeclared_errors: list[str]) -> Iterator[None]:
+    """Whoever writes a client reads there what a call can answer; a test that sees anything else fails."""
+    _undeclared_errors.clear()
+    yield
+    assert _undeclared_errors == []
+
+
 @pytest.fixture(autouse=True)
 def _clock_that_has_looked_at_nothing() -> None:
     """Steady time is carried on within a process: one test that travels in time would take the next ones along."""
     from sensors.heartbeat.clock import clock
 
     clock._anchor = None
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Rows are undone with the test, so the numbers of revisions and of instances mean others in the next."""
+    yield
+    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+        from messaging.services.send import check_addressee
+        from processes.workflows.heads import clear_head_cache, get_revision_facts
+        from processes.workflows.services.definitions.library import COMPILED
+
+        for remembers in (get_revision_facts, check_addressee):
+            remembers.cache_clear()
+        COMPILED.clear()
+        clear_head_cache()
 
 
 @pytest.fixture

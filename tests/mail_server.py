@@ -2,8 +2,9 @@
 
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
@@ -15,6 +16,10 @@ class MailServer(socketserver.ThreadingTCPServer):
     def __init__(self, port: int = 0) -> None:
         self.refuses = ""
         """What it answers to every recipient, such as `550 no such mailbox`."""
+        self.pause = 0.0
+        """Seconds between two bytes of an answer: a server that is slow and never silent."""
+        self.slow_goodbye = 0.0
+        """Seconds before it answers to `QUIT`."""
         self.inbox: list[tuple[str, EmailMessage]] = []
         super().__init__(("127.0.0.1", port), _Conversation)
 
@@ -39,6 +44,8 @@ class _Conversation(socketserver.StreamRequestHandler):
                 if self.server.refuses:
                     self._say(self.server.refuses)
                     continue
+            if verb == "QUIT":
+                time.sleep(self.server.slow_goodbye)
             self._say("221 bye" if verb == "QUIT" else "250 sink")
             if verb == "QUIT":
                 return
@@ -50,7 +57,14 @@ class _Conversation(socketserver.StreamRequestHandler):
         return message_from_bytes(b"".join(lines), policy=policy.default)
 
     def _say(self, text: str) -> None:
-        self.wfile.write(f"{text}\r\n".encode())
+        answer = f"{text}\r\n".encode()
+        if not self.server.pause:
+            self.wfile.write(answer)
+            return
+        with suppress(OSError):  # the other side has had enough
+            for byte in answer:
+                self.wfile.write(bytes([byte]))
+                time.sleep(self.server.pause)
 
 
 @contextmanager

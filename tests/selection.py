@@ -13,7 +13,7 @@ from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE
 
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
 # Folders whose tests start servers, the product or a browser.
-SLOW = ("faults", "browser", "servers", "plugins")
+SLOW = ("faults", "browser", "clients", "servers", "plugins")
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -24,6 +24,13 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         _leave_out(config, items, _is_run_elsewhere)
         # A long test that begins last would have the other workers wait for it.
         items.sort(key=lambda item: not _is_slow(item))
+
+
+def refuse_servers_for_embedded(items: list[pytest.Item]) -> None:
+    """Name the tests that claim to run embedded, where there is no server, and take one."""
+    wrong = [item.nodeid for item in items if item.get_closest_marker("embedded") and "servers" in _fixtures(item)]
+    if wrong:
+        raise pytest.UsageError(f"marked embedded, and need servers: {', '.join(wrong)}")
 
 
 def group(items: list[pytest.Item]) -> None:

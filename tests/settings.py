@@ -28,6 +28,8 @@ _ROOM = 2 * 1024**3
 _has_room = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
 _folder = tempfile.mkdtemp(prefix="postern-tests-", dir=_MEMORY if _has_room else None)
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+# The workers of a run inherit the variable: what all of them need lies in the folder of the process that starts them.
+SHARED = Path(os.environ.setdefault("TEST_SHARED_FOLDER", _folder))
 
 for _name in _PRODUCT_VARIABLES:
     os.environ.pop(_name, None)

@@ -1,4 +1,5 @@
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 
 import pytest
@@ -6,6 +7,7 @@ from django.apps import apps
 from django.conf import settings
 
 from config import celery
+from config.dashboard.live.consumer import DashboardConsumer
 from config.schedule import SCHEDULE
 from processes.workflows.services.events import amqp as workflows
 from sensors.history import queue as history
@@ -48,6 +50,16 @@ def test_no_row_is_about_a_table_that_is_gone() -> None:
 @pytest.mark.parametrize("name", [ingest.QUEUE, history.QUEUE, workflows.QUEUE, celery.QUEUE])
 def test_every_queue_has_a_row(name: str) -> None:
     assert f"\n| `{name}` |" in GROWTH
+
+
+def test_nothing_has_two_rows() -> None:
+    named = [line.split(" | ")[0] for line in GROWTH.splitlines() if line.startswith("| ") and "---" not in line]
+    headings = {"| table", "| queue", "| folder"}
+    assert [name for name, times in Counter(named).items() if times > 1 and name not in headings] == []
+
+
+def test_live_pages_have_a_row_in_redis_only_with_a_channel_layer() -> None:
+    assert ("| Redis, the live pages |" in GROWTH) == (DashboardConsumer.channel_layer_alias is not None)
 
 
 def test_every_upkeep_that_deletes_is_named() -> None:

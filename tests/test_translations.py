@@ -28,10 +28,10 @@ class TestProductTexts:
     def test_finds_code_templates_errors_schedule_and_theme(self) -> None:
         texts = {text for _, text, _ in translations.product_texts()}
         assert {
-            "End this key?",
+            "Revoke this key?",
             "First steps",
-            "There is no such change.",
-            "Create the daily partitions of the coming days and drop those that are too old.",
+            "Change not found.",
+            "Create the daily partitions for the coming days and drop those that are too old.",
             "Apply Filters",
         } <= texts
 

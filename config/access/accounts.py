@@ -1,17 +1,20 @@
 """Changes of accounts, groups and rights in the change log, and changed passwords in the log."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.db.models import QuerySet
-from django.utils.translation import gettext_noop
+from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from config.audit.changes import Tracked, Values, record_change, refuse_revert, track
 from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
 
 ACCOUNT, GROUP = "account", "group"
+PREFIX = f"{ACCOUNT}/"
 PASSWORD_CHANGED = gettext_noop("The password of %(name)s was changed")
 
 
@@ -64,6 +67,18 @@ class RecordedPasswordValidator(CommonPasswordValidator):
                 subject=f"account/{user.pk}",
                 data={"name": user.get_username()},
             )
+
+
+def name_accounts(subjects: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the names of accounts that log entries are about, each with its page."""
+    parts = {subject: subject.removeprefix(PREFIX) for subject in subjects if subject.startswith(PREFIX)}
+    ids = {subject: int(pk) for subject, pk in parts.items() if pk.isascii() and pk.isdigit() and len(pk) < 10}
+    names = dict(User.objects.filter(pk__in=set(ids.values())).values_list("pk", "username")) if ids else {}
+    return {
+        subject: (gettext("account %(name)s") % {"name": names[pk]}, reverse("admin:auth_user_change", args=[pk]))
+        for subject, pk in ids.items()
+        if pk in names
+    }
 
 
 def _names(permissions: Any) -> list[str]:

@@ -54,7 +54,7 @@ class KeyAuthentication(BaseAuthentication):
             return None
         key = _find_checked(text.strip(), request.META.get("REMOTE_ADDR", ""))
         if key is None:
-            raise AuthenticationFailed(_("This key is unknown, expired or ended."))
+            raise AuthenticationFailed(_("This key is unknown, expired or revoked."))
         holder = None if key.kind == AccessKey.Kind.SERVICE else _get_holder(key)
         actor = f"key:{key.name} ({key.prefix})"
         return Principal(key.kind, key.subject, frozenset(key.scopes), actor, holder), key
@@ -125,9 +125,9 @@ def _find_key(text: str) -> AccessKey | None:
 def _get_holder(key: AccessKey) -> Holder:
     holder = find_holder(key.kind, key.subject)
     if holder is None:
-        raise AuthenticationFailed(_("What this key belongs to is no longer there."))
+        raise AuthenticationFailed(_("The owner of this key no longer exists."))
     if not holder.active:
-        raise PermissionDenied(_("What this key belongs to is not active."))
+        raise PermissionDenied(_("The owner of this key is inactive."))
     return holder
 
 

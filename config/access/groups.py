@@ -26,6 +26,8 @@ PRIVATE_MODELS = frozenset({("records", "accesskey"), ("records", "idempotencyre
 
 @dataclass(frozen=True)
 class Rights:
+    title: Promise
+    """What people call the group; its name is for programs."""
     purpose: Promise
     scopes: frozenset[Scope] = frozenset()
     """What the group may do through REST, and by the actions of the admin that are the same thing."""
@@ -46,15 +48,23 @@ OPERATES = frozenset({Scope.OPERATIONS, Scope.SESSIONS, Scope.WORKFLOWS_WRITE, S
 REGISTERS = frozenset({Scope.REGISTRY_WRITE, Scope.PARTIES_WRITE})
 
 GROUPS: dict[str, Rights] = {
-    "viewer": Rights(_("sees everything but keys and accounts, changes nothing"), scopes=READS),
-    "operator": Rights(_("sees the same, resolves incidents, resends, repeats"), scopes=READS | OPERATES),
+    "viewer": Rights(_("viewer"), _("sees everything except keys and accounts, changes nothing"), scopes=READS),
+    "operator": Rights(
+        _("operator"), _("sees the same, and resolves incidents, resends, retries"), scopes=READS | OPERATES
+    ),
     "registrar": Rights(
-        _("sees the same, registers sensors, clients, devices and databases"),
+        _("registrar"),
+        _("sees the same, and registers sensors, clients, devices and databases"),
         scopes=READS | REGISTERS,
         edits=REGISTRY_APPS,
     ),
-    "administrator": Rights(_("may do everything, keys and accounts included"), everything=True),
+    "administrator": Rights(_("administrator"), _("can do everything, including keys and accounts"), everything=True),
 }
+
+
+def group_title(name: str) -> str:
+    """Return what people call a group; those that an organisation has made bear the name that they were given."""
+    return str(GROUPS[name].title) if name in GROUPS else name
 
 
 def sync_groups(*, app_config: AppConfig, using: str, apps: Apps = installed_apps, **kwargs: Any) -> None:

@@ -20,7 +20,7 @@ KIND = "key"
 
 
 class KeyEnded(Conflict):
-    """This key has ended already. Make a new one."""
+    """This key has already been revoked. Create a new one."""
 
 
 def create_key(
@@ -106,13 +106,13 @@ def _check(*, name: str, kind: str, subject: str, scopes: list[str], expires_at:
     if not 1 <= len(name) <= 100 or not name.isprintable():
         fields["name"] = [gettext("Must have 1 to 100 characters, all printable.")]
     if expires_at is not None and expires_at <= timezone.now():
-        fields["expires_at"] = [gettext("Must lie in the future.")]
+        fields["expires_at"] = [gettext("Must be in the future.")]
     unknown = [scope for scope in scopes if scope not in Scope.values]
     if unknown or (kind == AccessKey.Kind.SERVICE) != bool(scopes):
         known = ", ".join(Scope.values)
         fields["scopes"] = [gettext("Must be one or more of %(known)s, for a service key only.") % {"known": known}]
     if (kind == AccessKey.Kind.SERVICE) != (subject == "") or (subject and find_holder(kind, subject) is None):
-        fields["subject"] = [gettext("Must be the id of a %(kind)s that is registered.") % {"kind": kind}]
+        fields["subject"] = [gettext("Must be the id of a registered %(kind)s.") % {"kind": kind}]
     if fields:
         raise Invalid(fields)
 

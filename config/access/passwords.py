@@ -17,7 +17,7 @@ _held = threading.local()
 
 
 class PasswordsBusy(ApplicationError):
-    """Too many passwords are being checked at this moment. Try again in a few seconds."""
+    """Too many passwords are being checked right now. Try again in a few seconds."""
 
     status = 503
     retry_after = 2

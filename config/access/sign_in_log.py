@@ -15,11 +15,13 @@ from config.records.models import LogEntry
 
 SIGNED_IN = gettext_noop("%(name)s signed in from %(network)s")
 FAILED = gettext_noop("A sign-in as %(name)s from %(network)s failed")
-FAILED_WITHOUT_ACCOUNT = gettext_noop("A sign-in from %(network)s failed: there is no such account")
-LOCKED_NAME = gettext_noop("Sign-ins as %(name)s are refused until %(until)s: too many failed")
-LOCKED_NAME_HERE = gettext_noop("Sign-ins as %(name)s from %(network)s are refused until %(until)s: too many failed")
-LOCKED_NETWORK = gettext_noop("Sign-ins from %(network)s are refused until %(until)s: too many failed")
-LOCKED_ALL = gettext_noop("Sign-ins from browsers that are new here are refused until %(until)s: too many failed")
+FAILED_WITHOUT_ACCOUNT = gettext_noop("A sign-in from %(network)s failed: no such account")
+LOCKED_NAME = gettext_noop("Sign-ins as %(name)s are blocked until %(until)s: too many failed attempts")
+LOCKED_NAME_HERE = gettext_noop(
+    "Sign-ins as %(name)s from %(network)s are blocked until %(until)s: too many failed attempts"
+)
+LOCKED_NETWORK = gettext_noop("Sign-ins from %(network)s are blocked until %(until)s: too many failed attempts")
+LOCKED_ALL = gettext_noop("Sign-ins from unknown browsers are blocked until %(until)s: too many failed attempts")
 
 # By whether a counter is of one name, and of one network.
 LOCK_TEMPLATES = {

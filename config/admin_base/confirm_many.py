@@ -1,25 +1,33 @@
-"""The one dialog for an action over many chosen rows: it names them, asks what is needed, acts and reports counts."""
+"""The one dialog for an action over many chosen rows: it names them, asks what is needed, acts and reports counts.
+
+With a script (`many.js`) it acts batch by batch under a bar; each batch is a call of its own and committed at its end,
+so that a page that is closed half-way has done what its bar showed. Without one, all is done by one call.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Field, Model, QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.response import TemplateResponse
-from django.utils.functional import cached_property
-from unfold.paginator import InfinitePaginator as ThemedPaginator
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from config.admin_base.pages import Question, explain
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 CONFIRMED = "confirmed"
 SHOWN = 10
+BATCH = 500
+"""Rows of one call of the script."""
 M = TypeVar("M", bound=Model)
 KeyT = TypeVar("KeyT")
 
@@ -34,18 +42,28 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Tally:
+    done: int
+    left_out: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.done + other.done, self.left_out + other.left_out)
+
+
+@dataclass(frozen=True)
 class ManyAction:
     question: Question
-    act: Callable[[Sequence[Any], dict[str, Any]], Report]
+    act: Callable[[Sequence[Any], dict[str, Any]], Tally]
     """Do it to the rows of these keys, with what the form holds."""
-    count_words: Callable[[int], str]
-    """Word the number of the rows, such as “3 sensors:”."""
+    describe: Callable[[Tally], Report]
+    counted: "_StrPromise"
+    """The number of the rows in words, such as “3 sensors:”, from `ngettext_lazy` by `count`."""
     most: int
     too_many: str = ""
     """What is said of more rows than `most`; empty: the first so many are taken."""
     form: type[forms.Form] = forms.Form
     shown_as: str = "pk"
-    """The column by which the dialog names the rows."""
+    """The column by which the dialog names the rows; empty: each as it calls itself."""
     is_fixed: bool = False
     """Act on the rows that the dialog has counted, whatever the list shows by then. They are sent with the form, so
     `form` has a field `keys` for them."""
@@ -58,6 +76,8 @@ def confirm_many(
     is_confirmed = CONFIRMED in request.POST
     form = action.form(request.POST if is_confirmed else None)
     is_valid = form.is_valid()
+    if is_confirmed and is_valid and not action.is_fixed and "application/json" in request.headers.get("Accept", ""):
+        return _act_on_batch(request, chosen, action, form.cleaned_data)
     if is_confirmed and action.is_fixed:
         keys = form.cleaned_data.get("keys", [])
     else:
@@ -68,21 +88,13 @@ def confirm_many(
     keys = keys[: action.most]
     if not is_confirmed or not is_valid:
         return _ask(model_admin, request, keys, action, form)
-    _act(request, keys, action, form.cleaned_data)
+    try:
+        tally = action.act(keys, form.cleaned_data)
+    except ApplicationError as error:
+        messages.error(request, explain(error))
+        return None
+    _report(request, action.describe(tally))
     return None
-
-
-def bounded_paginator(most: int) -> "type[Paginator[Any]]":
-    """Return a paginator that counts as far as an action may reach, and no further: the table may hold a million."""
-
-    # The theme's templates know by the name of the class that the count is not one to show.
-    class InfinitePaginator(ThemedPaginator):  # type: ignore[misc]
-        @cached_property
-        def count(self) -> int:
-            within: int = self.object_list.order_by()[: most + 1].count()
-            return within
-
-    return InfinitePaginator
 
 
 def apply_to_each(keys: Iterable[KeyT], act: Callable[[KeyT], object]) -> tuple[int, int]:
@@ -99,12 +111,57 @@ def apply_to_each(keys: Iterable[KeyT], act: Callable[[KeyT], object]) -> tuple[
     return done, refused
 
 
-def _act(request: HttpRequest, keys: Sequence[Any], action: ManyAction, answers: dict[str, Any]) -> None:
+class ProgressForm(forms.Form):
+    """How far the batches have come."""
+
+    after = forms.CharField(required=False, max_length=64)
+    seen = forms.IntegerField(required=False, min_value=0)
+    done = forms.IntegerField(required=False, min_value=0)
+    left_out = forms.IntegerField(required=False, min_value=0)
+
+    def __init__(self, *args: Any, key: "Field[Any, Any]", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._key = key
+
+    def clean_after(self) -> Any:
+        """Return the key of the last row that is behind; None before the first batch."""
+        after = self.cleaned_data["after"]
+        return self._key.to_python(after) if after else None
+
+
+def _act_on_batch(
+    request: HttpRequest, chosen: QuerySet[Any], action: ManyAction, answers: dict[str, Any]
+) -> JsonResponse:
+    """Act on the rows that follow the last batch, by their keys: rows that leave the list by the act are behind it."""
+    progress = ProgressForm(request.POST, key=chosen.model._meta.pk)
+    if not progress.is_valid():
+        return JsonResponse({"error": gettext("The page is out of date: load it again.")}, status=400)
+    before = {name: progress.cleaned_data[name] or 0 for name in ("seen", "done", "left_out")}
+    rows = chosen.order_by("pk")
+    if progress.cleaned_data["after"] is not None:
+        rows = rows.filter(pk__gt=progress.cleaned_data["after"])
+    size = max(0, min(BATCH, action.most - before["seen"]))
+    keys = list(rows.values_list("pk", flat=True)[: size + 1])
+    is_over, keys = len(keys) <= size or before["seen"] + size >= action.most, keys[:size]
     try:
-        report = action.act(keys, answers)
+        tally = action.act(keys, answers) if keys else Tally(0)
     except ApplicationError as error:
-        messages.error(request, explain(error))
-        return
+        return JsonResponse({"error": explain(error)}, status=409)
+    total = Tally(before["done"], before["left_out"]) + tally
+    if is_over:
+        _report(request, action.describe(total))
+    return JsonResponse(
+        {
+            "after": str(keys[-1]) if keys else "",
+            "seen": before["seen"] + len(keys),
+            "done": total.done,
+            "left_out": total.left_out,
+            "is_over": is_over,
+        }
+    )
+
+
+def _report(request: HttpRequest, report: Report) -> None:
     messages.success(request, report.done)
     if report.left_out:
         messages.warning(request, report.left_out)
@@ -126,7 +183,7 @@ def _ask(
         "form": form,
         "media": model_admin.media + form.media,
         "count": len(keys),
-        "count_words": action.count_words(len(keys)),
+        "count_words": action.counted % {"count": len(keys), "number": number_format(len(keys))},
         "names": _find_names(model_admin, keys[:SHOWN], action.shown_as),
         "more": max(0, len(keys) - SHOWN),
         "action": request.POST["action"],
@@ -134,8 +191,9 @@ def _ask(
         "checkbox": ACTION_CHECKBOX_NAME,
         "ticked": [str(key) for key in ticked],
         "back": request.get_full_path(),
+        "is_in_batches": not action.is_fixed and len(keys) > BATCH // 10,
     }
-    return TemplateResponse(request, "records/confirm_many.html", context)
+    return TemplateResponse(request, "admin_base/confirm_many.html", context)
 
 
 def _find_names(model_admin: ModelAdmin[M], keys: Sequence[Any], column: str) -> list[str]:
@@ -143,4 +201,6 @@ def _find_names(model_admin: ModelAdmin[M], keys: Sequence[Any], column: str) ->
     if column == "pk":
         return [str(key) for key in keys]
     rows = model_admin.model._default_manager.filter(pk__in=keys).order_by("pk")
+    if not column:
+        return [str(row) for row in rows]
     return [str(name) for name in rows.values_list(column, flat=True)]

@@ -54,7 +54,7 @@ def _letter(unusual: re.Match[str]) -> str:
 
 def _explain(error: Exception) -> str:
     if not isinstance(error, BadJson):
-        return gettext("The JSON holds a string that is not UTF-8.")
+        return gettext("The JSON contains a string that is not UTF-8.")
     if "line" not in error.data:
         return error.message
     return gettext("Line %(line)s, column %(column)s: %(message)s") % {**error.data, "message": error.message}

@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
-from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from config.admin_base.lists import ListAdmin
 from config.admin_base.theme import ModelAdmin
 from config.audit.selectors import visible_changes
 from config.common.errors import ApplicationError, Invalid
@@ -28,7 +28,7 @@ CHANGES_SHOWN = 10
 M = TypeVar("M", bound=Model)
 
 
-class ReadOnlyAdmin(ModelAdmin[M]):
+class ReadOnlyAdmin(ListAdmin[M]):
     """Rows that services write: shown, never edited by a form."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -42,17 +42,32 @@ class ReadOnlyAdmin(ModelAdmin[M]):
 
 
 class BigTableAdmin(ReadOnlyAdmin[M]):
-    """A table that grows: newest first by its key, no counting, no sorting by columns without an index."""
+    """A table that grows: newest first by its key."""
 
-    sortable_by = ()
-    list_per_page = 50
-    paginator = InfinitePaginator
-    show_full_result_count = False
     not_listed: tuple[str, ...] = ()
     """Columns of any length, which the page of a row shows and the list does not read."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).defer(*self.not_listed)
+
+
+class ReadOnceAdmin(ListAdmin[M]):
+    """Reads an object once for a page that only shows it: its form, and what stands beside the form."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        if request.method != "GET":
+            return super().get_object(request, object_id, from_field)
+        known: dict[str, M | None] = request.__dict__.setdefault("_read_objects", {})
+        if object_id not in known:
+            known[object_id] = super().get_object(request, object_id, from_field)
+        return known[object_id]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    name: str
+    now: Any
+    then: Any
 
 
 @dataclass(frozen=True)
@@ -63,6 +78,8 @@ class Question:
     dangerous: bool = False
     details: Sequence[tuple[str, str]] = ()
     """What it is about, thing by thing: each with what becomes of it."""
+    comparison: Sequence["Comparison"] = ()
+    """The values that change, as they are and as they will be."""
 
 
 def reason_field(help_text: Any, *, longest: int = 200) -> forms.CharField:
@@ -114,7 +131,7 @@ def _ask(
         "form": form,
         "back": page_of(model_admin, subject),
     }
-    return TemplateResponse(request, "records/question.html", context)
+    return TemplateResponse(request, "admin_base/question.html", context)
 
 
 def get_subject(model_admin: ModelAdmin[M], request: HttpRequest, object_id: str) -> M:

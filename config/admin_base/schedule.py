@@ -5,11 +5,29 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.translation import gettext
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
 
-from config.admin_base.theme import ModelAdmin, display
+from config.admin_base.cron_words import cron_fields, describe
+from config.admin_base.lists import ListAdmin
+from config.admin_base.pages import active_badge
+from config.admin_base.theme import display
+from config.admin_base.times import time_element
+
+# The theme titles the pages by these; the menu says the same.
+PeriodicTask._meta.verbose_name, PeriodicTask._meta.verbose_name_plural = _("scheduled task"), _("schedule")
+CrontabSchedule._meta.verbose_name, CrontabSchedule._meta.verbose_name_plural = _("run time"), _("run times")
+CRON_LABELS = {
+    "minute": _("Minutes"),
+    "hour": _("Hours"),
+    "day_of_month": _("Days of the month"),
+    "month_of_year": _("Months"),
+    "day_of_week": _("Days of the week"),
+    "timezone": _("Time zone"),
+}
 
 for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(_model)
@@ -21,28 +39,33 @@ class TimesField(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 @admin.register(PeriodicTask)
-class PeriodicTaskAdmin(ModelAdmin[Any]):
-    list_display = ("name", "sentence", "enabled", "times", "last_run")
+class PeriodicTaskAdmin(ListAdmin[Any]):
+    list_display = ("sentence", "runs", "times", "last_run")
     list_select_related = ("crontab",)
-    fields = ("title", "sentence", "enabled", "crontab", "last_run")
-    readonly_fields = ("title", "sentence", "last_run")
+    fields = ("sentence", "title", "enabled", "crontab", "last_run")
+    readonly_fields = ("sentence", "title", "last_run")
 
     @display(description=_("name"))
     def title(self, task: Any) -> str:
         return str(task.name)
 
     @display(description=_("what it does"))
-    def sentence(self, task: Any) -> str:
+    def sentence(self, task: Any) -> SafeString:
         # Loaded from the table of upkeep, whose sentences are translated like the program's own texts.
-        return gettext(task.description)
+        words = gettext(task.description) if task.description else task.name
+        return format_html('<span title="{}">{}</span>', task.name, words)
+
+    @display(description=pgettext_lazy("task", "runs"), ordering="enabled")
+    def runs(self, task: Any) -> SafeString:
+        return active_badge(task.enabled)
 
     @display(description=_("when"))
     def times(self, task: Any) -> str:
         return describe(task.crontab) if task.crontab else "–"
 
-    @display(description=_("last run"))
-    def last_run(self, task: Any) -> Any:
-        return task.last_run_at
+    @display(description=_("last run"), ordering="last_run_at")
+    def last_run(self, task: Any) -> SafeString:
+        return time_element(task.last_run_at)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "enabled":
@@ -59,8 +82,9 @@ class PeriodicTaskAdmin(ModelAdmin[Any]):
 
 
 @admin.register(CrontabSchedule)
-class CrontabScheduleAdmin(ModelAdmin[Any]):
-    list_display = ("__str__", "words")
+class CrontabScheduleAdmin(ListAdmin[Any]):
+    list_display = ("words", "cron")
+    ordering = ("hour", "minute", "id")
     fieldsets = (
         (
             None,
@@ -72,21 +96,19 @@ class CrontabScheduleAdmin(ModelAdmin[Any]):
     )
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        return super().formfield_for_dbfield(db_field, request, help_text="", **kwargs)
+        return super().formfield_for_dbfield(
+            db_field, request, help_text="", label=CRON_LABELS.get(db_field.name), **kwargs
+        )
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A time that a task runs at would take the task with it, which nobody may delete."""
+        is_used = obj is not None and PeriodicTask.objects.filter(crontab=obj).exists()
+        return not is_used and super().has_delete_permission(request, obj)
 
     @display(description=_("when"))
     def words(self, times: Any) -> str:
         return describe(times)
 
-
-def describe(times: Any) -> str:
-    """Return in words when an entry runs, where it is hourly or daily; else its five cron fields."""
-    fields = [times.minute, times.hour, times.day_of_month, times.month_of_year, times.day_of_week]
-    zone = str(times.timezone)
-    if fields[2:] != ["*", "*", "*"] or not times.minute.isdigit():
-        return f"{' '.join(fields)} {zone}"
-    if times.hour == "*":
-        return gettext("every hour at minute %(minute)s") % {"minute": times.minute}
-    if not times.hour.isdigit():
-        return f"{' '.join(fields)} {zone}"
-    return gettext("every day at %(time)s") % {"time": f"{int(times.hour):02}:{int(times.minute):02} {zone}"}
+    @display(description=_("as in cron"))
+    def cron(self, times: Any) -> SafeString:
+        return format_html("<code>{}</code>", " ".join(cron_fields(times)))

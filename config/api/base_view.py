@@ -59,6 +59,8 @@ class ApiView(APIView):
     idempotent: ClassVar[bool] = True
     checks_head: ClassVar[bool] = True
     """Key and scope can be checked before the body is there."""
+    reads_body_itself: ClassVar[bool] = False
+    """The bytes are decoded straight into types, as JSON, whatever the content type says."""
 
     throttle_classes = [KeyThrottle]
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
@@ -74,7 +76,7 @@ class ApiView(APIView):
         if request.method in self.allowed_methods:
             self._refuse_undeclared(request)
             if _is_head_alone(request):
-                setattr(self, (request.method or "").lower(), _accept_head)
+                setattr(self, (request.method or "").lower(), lambda *_, **__: Response(status=204))
                 return
         if request.method == "POST" and self.idempotent and hasattr(self, "post"):
             setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
@@ -95,12 +97,12 @@ class ApiView(APIView):
                 request.query_params.keys() - find_declared_call(self).query - {api_settings.URL_FORMAT_OVERRIDE}
             )
             if unknown:
-                raise Invalid({name: [gettext("There is no such parameter.")] for name in unknown})
+                raise Invalid({name: [gettext("Unknown parameter.")] for name in unknown})
         if find_declared_call(self).has_body or request.content_type.partition(";")[0].strip() != "application/json":
             return
         if request._request.body and request.data not in ({}, None):
             names = sorted(request.data) if isinstance(request.data, dict) else [WHOLE_BODY]
-            raise Invalid({name: [gettext("This call has no body.")] for name in names})
+            raise Invalid({name: [gettext("This call takes no body.")] for name in names})
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         answer = super().finalize_response(request, response, *args, **kwargs)
@@ -114,7 +116,3 @@ class ApiView(APIView):
 def _is_head_alone(request: Request) -> bool:
     """Say whether the call is looked at before its body has come."""
     return bool(getattr(request._request, "scope", {}).get(HEAD_ALONE))
-
-
-def _accept_head(*_: Any, **__: Any) -> Response:
-    return Response(status=204)

@@ -34,7 +34,7 @@ _PATTERN = re.compile(rf"[A-Za-z0-9._-]{{1,{LONGEST_KEY}}}")
 
 
 class IdempotencyConflict(Conflict):
-    """This Idempotency-Key was used before, with another call. Use a new one."""
+    """This Idempotency-Key has already been used for another call. Use a new one."""
 
 
 def answer_once(request: Request, handle: Callable[[], HttpResponseBase]) -> HttpResponseBase:

@@ -1,14 +1,22 @@
-"""What the OpenAPI document says of every call: the shape of an error, the correlation id, the idempotency key."""
+"""What the OpenAPI document says of every call: who may make it, its errors and examples, the idempotency key."""
 
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
+from config.api.call_errors import CallError, call_of, errors_of
+from config.api.examples import add_examples, load_examples
 from config.api.idempotency import HEADER
+from config.api.webhooks import WEBHOOK_HEADERS
+from config.common.errors import ApplicationError
 
 if TYPE_CHECKING:  # the framework loads this module while it loads its views
     from rest_framework.views import APIView
@@ -39,6 +47,9 @@ _CORRELATION_ID = {
     "description": "Names this call in logs and traces; the caller's own, if it sent one.",
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
 }
+_SHARED_STATUSES = frozenset({"401", "408", "413", "415", "429", "503", "507"})
+"""What is refused with these is refused alike in many calls."""
+_RETRY_AFTER = {"description": "The seconds to wait before the call is repeated.", "schema": {"type": "integer"}}
 _REFUSAL = {
     "description": "Refused or failed; nothing has changed, unless the code is `outcome_unknown` (503): then repeat "
     "the call with the same id or `Idempotency-Key`.",
@@ -63,10 +74,57 @@ class StaffScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 class ApiSchema(AutoSchema):
+    find_errors: ClassVar[Callable[[], Sequence[type[ApplicationError]]]] = staticmethod(lambda: ())
+    """Returns those that the call itself can answer with: `describe_call` sets it."""
+    needs_body: ClassVar[bool] = False
+
+    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
+        operation = super().get_operation(path, path_regex, path_prefix, method, registry)
+        if operation is not None:
+            parts = (operation.get("description", ""), _describe_callers(self.view, str(self.method)))
+            operation["description"] = "\n\n".join(part for part in parts if part)
+            if self.needs_body:
+                operation["requestBody"]["required"] = True
+            # One answer for each status, with an example of each code.
+            by_status = groupby(errors_of(self._call(operation)), attrgetter("status"))
+            operation["responses"] |= {str(status): _describe_status(list(found)) for status, found in by_status}
+            package = type(self.view).__module__.rpartition(".")[0]
+            add_examples(operation, load_examples(package).get(operation["operationId"], ()), path)
+        return operation
+
+    def get_description(self) -> str:  # type: ignore[override]  # as the base class has it
+        """Return the method's own docstring: that of a class is about the class, not about its calls."""
+        method = getattr(self.view, str(self.method).lower(), None)
+        return inspect.cleandoc(getattr(method, "__doc__", None) or "")
+
     def get_override_parameters(self) -> list[Any]:
         declared = list(super().get_override_parameters())
         once = self.method == "POST" and getattr(self.view, "idempotent", False)
         return [*declared, IDEMPOTENCY_KEY] if once else declared
+
+    def _call(self, operation: dict[str, Any]) -> Any:
+        headers = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "header"]
+        media_types = list(operation.get("requestBody", {}).get("content", ()))
+        return call_of(self.view, str(self.method), media_types=media_types, headers=headers)
+
+
+def _describe_callers(view: Any, method: str) -> str:
+    """Say which keys may make a call."""
+    scope, kinds = getattr(view, "scopes", {}).get(method), sorted(getattr(view, "key_kinds", {}).get(method, ()))
+    allowed = [f"a service key with the scope `{scope}`"] if scope else []
+    allowed += [f"the key of a {kind}" for kind in kinds]
+    return f"Takes {' or '.join(allowed)}." if allowed else ""
+
+
+def _describe_status(errors: Sequence[CallError]) -> dict[str, Any]:
+    examples = {error.code: {"summary": error.message, "value": error.body} for error in errors}
+    answer: dict[str, Any] = {
+        "description": ", ".join(f"`{code}`" for code in examples),
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}},
+    }
+    if errors[0].status in (429, 503):
+        answer["headers"] = {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}}
+    return answer
 
 
 @dataclass(frozen=True)
@@ -112,14 +170,36 @@ def describe_common_parts(result: dict[str, Any], **unused: Any) -> dict[str, An
     """Add to every operation what the frame does for it."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Error"] = _ERROR
-    components.setdefault("headers", {})["CorrelationId"] = _CORRELATION_ID
-    components.setdefault("responses", {})["Refusal"] = _with_correlation_id(_REFUSAL)
+    components.setdefault("headers", {}).update(CorrelationId=_CORRELATION_ID, RetryAfter=_RETRY_AFTER)
+    shared = components.setdefault("responses", {})
+    shared["Refusal"] = _with_correlation_id(_REFUSAL)
     for operations in result["paths"].values():
         for operation in operations.values():
-            answers = operation["responses"]
-            operation["responses"] = {status: _with_correlation_id(answer) for status, answer in answers.items()}
-            operation["responses"]["default"] = {"$ref": "#/components/responses/Refusal"}
+            answers = {status: _with_correlation_id(answer) for status, answer in operation["responses"].items()}
+            for status in sorted(_SHARED_STATUSES & answers.keys()):
+                answers[status] = _share(answers[status], shared)
+            operation["responses"] = {**answers, "default": {"$ref": "#/components/responses/Refusal"}}
+    for operations in result.get("webhooks", {}).values():
+        for operation in operations.values():
+            operation["parameters"] = WEBHOOK_HEADERS
+    _allow_null_as_any_value(result)
     return result
+
+
+def _allow_null_as_any_value(part: Any) -> None:
+    """Write “any JSON, or null” as any JSON: null would fit both, and by “one of” it must fit one alone."""
+    for below in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        if isinstance(below, dict) and below.get("oneOf") == [{}, {"type": "null"}]:
+            del below["oneOf"]
+        _allow_null_as_any_value(below)
+
+
+def _share(answer: dict[str, Any], shared: dict[str, Any]) -> dict[str, str]:
+    """Move an answer that many calls have to the shared ones; return the reference to it."""
+    codes = answer["content"]["application/json"]["examples"]
+    name = "Or".join("".join(map(str.title, code.split("_"))) for code in codes)
+    shared[name] = answer
+    return {"$ref": f"#/components/responses/{name}"}
 
 
 def _with_correlation_id(answer: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from django.contrib.admin.utils import quote
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from config.access.scopes import Scope
@@ -29,11 +31,11 @@ _reverting: ContextVar[ChangeRecord | None] = ContextVar("reverting", default=No
 
 
 class ChangeNotFound(NotFound):
-    """There is no such change."""
+    """Change not found."""
 
 
 class AlreadyReverted(Conflict):
-    """This change has been reverted before."""
+    """This change has already been reverted."""
 
 
 class ChangedSince(Conflict):
@@ -41,7 +43,7 @@ class ChangedSince(Conflict):
 
 
 class NotRevertible(Conflict):
-    """This change cannot be taken back."""
+    """This change cannot be reverted."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Tracked:
     """Find the object (or its values) by its id, locked for the rest of the transaction."""
     restore: Callable[[str, Values | None, str], None]
     """Bring the object to the values (None: let it be gone) by the app's own service, on behalf of an actor."""
+    page: str = ""
+    """The name of the URL of its page in the admin, which takes its id."""
     scope: Scope = Scope.REGISTRY_WRITE
     """What it takes to change such an object; to take a change back takes no less."""
 
@@ -149,6 +153,32 @@ def record_changes(changes: Iterable[Change], *, actor: str) -> None:
 def _notify_listeners(changes: Sequence[Change], ids: Sequence[int]) -> None:
     for listener in _listeners:
         listener(changes, ids)
+
+
+def find_page(kind: str, object_id: str) -> str:
+    """Return the address of the page of an object; empty where it has none."""
+    name = _tracked[kind].page if kind in _tracked else ""
+    return reverse(name, args=[quote(object_id)]) if name else ""
+
+
+@dataclass(frozen=True)
+class RevertPlan:
+    current: Values | None
+    """What the object is now; None: it is gone."""
+    target: Values | None
+    """What the revert would make of it."""
+
+
+def plan_revert(change_id: int) -> RevertPlan:
+    """Return what a revert would do, and refuse what it would refuse."""
+    with transaction.atomic():
+        change = _lock_change(change_id)
+        tracked = _tracked.get(change.kind)
+        if tracked is None:
+            raise NotRevertible
+        found = tracked.find(change.object_id)
+        current = None if found is None else snapshot(change.kind, found)
+        return RevertPlan(current, _values_before(change, current))
 
 
 def revert_change(*, change_id: int, actor: str) -> ChangeRecord:

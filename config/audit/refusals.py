@@ -39,7 +39,7 @@ ANONYMOUS = "anonymous"
 NOTED_OF_STRANGERS = frozenset({401, 403, 408, 409, 413, 429})
 
 REFUSED = gettext_noop("%(method)s %(route)s was refused: %(status)s %(code)s, caller %(caller)s")
-MORE = gettext_noop("More kinds of calls were refused than are listed one by one")
+MORE = gettext_noop("More kinds of calls were refused than are listed here")
 
 log = structlog.get_logger(__name__)
 

@@ -6,10 +6,11 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from config.access.accounts import ACCOUNT, GROUP
 from config.access.keys import KIND as KEY
-from config.audit.trace import TraceStep
+from config.audit.trace import Related, TraceStep
 from config.records.models import ChangeRecord, LogEntry, LogEntryQuerySet
 
 # Changes that only those see who may see what has changed.
@@ -44,36 +45,73 @@ def matching_log(
     return entries if end is None else entries.filter(at__lt=end)
 
 
+def public_changes() -> QuerySet[ChangeRecord]:
+    """Return the changes that everybody sees who sees changes."""
+    return ChangeRecord.objects.exclude(kind__in=PRIVATE_KINDS)
+
+
+def changes_of_keys() -> QuerySet[ChangeRecord]:
+    return ChangeRecord.objects.filter(kind=KEY)
+
+
+def changes_of_accounts() -> QuerySet[ChangeRecord]:
+    return ChangeRecord.objects.filter(kind__in=(ACCOUNT, GROUP))
+
+
+def public_log() -> LogEntryQuerySet:
+    """Return the entries that everybody sees who sees the log; alerts are traced as such."""
+    return LogEntry.objects.exclude(kind__in=[LogEntry.Kind.ALERT, LogEntry.Kind.ACCOUNT])
+
+
+def log_of_accounts() -> LogEntryQuerySet:
+    return LogEntry.objects.filter(kind=LogEntry.Kind.ACCOUNT)
+
+
 def trace_changes(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    return _steps(ChangeRecord.objects.exclude(kind__in=PRIVATE_KINDS).filter(correlation_id=correlation_id), most)
-
-
-def trace_changes_of_keys(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    return _steps(ChangeRecord.objects.filter(kind=KEY, correlation_id=correlation_id), most)
+    """Trace changes of all kinds, those of keys and accounts for those who may see them."""
+    return _steps(ChangeRecord.objects.filter(correlation_id=correlation_id), most)
 
 
 def trace_log(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    # Alerts are traced as such, and what accounts do is for those who may see accounts.
-    kinds = [LogEntry.Kind.ALERT, LogEntry.Kind.ACCOUNT]
-    return _log_steps(LogEntry.objects.exclude(kind__in=kinds).filter(correlation_id=correlation_id), most)
+    """Trace what the log says of a call; alerts are traced as such."""
+    entries = LogEntry.objects.exclude(kind=LogEntry.Kind.ALERT).filter(correlation_id=correlation_id)
+    return trace_log_entries(entries, most)
 
 
-def trace_accounts(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    """Trace sign-ins and passwords of the log, and changes of accounts and groups."""
-    kind = LogEntry.Kind.ACCOUNT
-    yield from _log_steps(LogEntry.objects.filter(kind=kind, correlation_id=correlation_id), most)
-    yield from _steps(ChangeRecord.objects.filter(kind__in=(ACCOUNT, GROUP), correlation_id=correlation_id), most)
-
-
-def _log_steps(entries: LogEntryQuerySet, most: int) -> Iterator[TraceStep]:
+def trace_log_entries(entries: LogEntryQuerySet, most: int) -> Iterator[TraceStep]:
     for entry in entries.order_by("pk")[:most]:
         data = {"kind": entry.kind, "subject": entry.subject, "count": entry.count, "data": entry.data}
         page = reverse("admin:records_logentry_change", args=[entry.pk])
-        yield TraceStep(entry.at, "log", entry.pk, entry.words, entry.level, data, page)
+        yield TraceStep(
+            entry.at,
+            "log",
+            entry.pk,
+            entry.words,
+            entry.level,
+            data,
+            page,
+            actor=str(entry.data.get("actor", "")),
+            permission="auth.view_user" if entry.kind == LogEntry.Kind.ACCOUNT else "records.view_logentry",
+        )
 
 
 def _steps(changes: QuerySet[ChangeRecord], most: int) -> Iterator[TraceStep]:
-    for change in changes.order_by("pk")[:most]:
+    for change in changes.select_related("reverts").order_by("pk")[:most]:
         data = {"actor": change.actor, "before": change.before, "after": change.after, "reverts": change.reverts_id}
         page = reverse("admin:records_changerecord_change", args=[change.pk])
-        yield TraceStep(change.at, "change", change.pk, str(change), change.action, data, page)
+        related: tuple[Related, ...] = ()
+        if change.reverts is not None:
+            words = gettext("the change reverted by change %(number)s") % {"number": change.pk}
+            related = (Related(words, change.reverts.correlation_id),)
+        yield TraceStep(
+            change.at,
+            "change",
+            change.pk,
+            str(change),
+            change.action,
+            data,
+            page,
+            actor=change.actor,
+            permission=PRIVATE_KINDS.get(change.kind, "records.view_changerecord"),
+            related=related,
+        )

@@ -12,7 +12,7 @@ _columns: dict[str, "Encrypted"] = {}
 
 
 class Undecipherable(Conflict):
-    """This was encrypted with a key that FIELD_KEYS no longer holds. Tell the operator to put that key back."""
+    """This was encrypted with a key that is no longer in FIELD_KEYS. Ask the operator to put that key back."""
 
 
 def encrypt(plain: bytes) -> bytes:

@@ -2,17 +2,20 @@
 
 import re
 import socket
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext
 
 
 class ApplicationError(Exception):
-    """Something went wrong that the caller can understand."""
+    """The request failed for a reason that the caller can act on."""
 
     status: ClassVar[int] = 400
     code: ClassVar[str] = "error"
     retry_after: ClassVar[int | None] = None
+    sample: ClassVar[Mapping[str, Any]] = {}
+    """What `data` may hold, as the documentation of the API shows it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -26,73 +29,74 @@ class ApplicationError(Exception):
 
 
 class Invalid(ApplicationError):
-    """The input breaks a rule."""
+    """Invalid input."""
 
     def __init__(self, fields: dict[str, list[str]]) -> None:
         super().__init__(fields=fields)
 
 
 class NotFound(ApplicationError):
-    """There is nothing here under that name."""
+    """Page not found."""
 
     status = 404
 
 
 class Conflict(ApplicationError):
-    """That contradicts what is there already."""
+    """This contradicts the current state."""
 
     status = 409
 
 
 class NotPermitted(ApplicationError):
-    """This key or account may not do that."""
+    """This key or account is not allowed to do that."""
 
     status = 403
     code = "forbidden"
 
 
 class ScopeMissing(NotPermitted):
-    """This key or account may not do that: it lacks a scope."""
+    """This key or account is not allowed to do that: a scope is missing."""
 
     code = "forbidden"
 
     def __init__(self, scope: str) -> None:
-        super().__init__(gettext("This needs the scope “%(scope)s”.") % {"scope": scope}, scope=scope)
+        super().__init__(gettext("This requires the scope “%(scope)s”.") % {"scope": scope}, scope=scope)
 
 
 class WrongKind(NotPermitted):
-    """This call is for keys of another kind."""
+    """This call is for another kind of key."""
 
     code = "forbidden"
 
 
 class DatabaseAway(ApplicationError):
-    """The database cannot be reached; nothing has changed. Repeat the call a little later."""
+    """The database is not available; nothing has changed. Repeat the call a little later."""
 
     status = 503
     retry_after = 5
 
 
 class OutcomeUnknown(DatabaseAway):
-    """The database was lost while it committed: it is not known whether this call has taken effect.
-    Repeat it a little later with the same id or Idempotency-Key: it has one effect then."""
+    """The connection to the database was lost during the commit: it is unknown whether this call has taken effect.
+    Repeat it a little later with the same id or Idempotency-Key: it will take effect only once.
+    """
 
 
 class DiskFull(ApplicationError):
-    """The disk is full; nothing has changed. Tell the operator, then repeat the call."""
+    """The disk is full; nothing has changed. Inform the operator, then repeat the call."""
 
     status = 507
 
 
 class DiskFailed(ApplicationError):
-    """The disk reported an error; nothing has changed. Tell the operator, then repeat the call."""
+    """The disk reported an error; nothing has changed. Inform the operator, then repeat the call."""
 
     status = 503
     retry_after = 30
 
 
 class VolumeAway(ApplicationError):
-    """The volume of the message files is not there; nothing has changed. Repeat the call a little later."""
+    """The volume with the message files is not available; nothing has changed. Repeat the call a little later."""
 
     status = 503
     retry_after = 30
@@ -108,19 +112,17 @@ class VolumeAway(ApplicationError):
 
 
 class TooLarge(ApplicationError):
-    """The body is larger than this call takes. Nothing of it has been kept."""
+    """The body is larger than this call accepts. Nothing has been stored."""
 
     status = 413
 
     def __init__(self, limit: int, words: str = "") -> None:
         """Say the limit, which is in bytes, in these words where it is not that of the bytes that came."""
-        words = words or gettext(
-            "Larger than %(limit)d bytes, the most that is taken here. Nothing of it has been kept."
-        )
+        words = words or gettext("Larger than the maximum of %(limit)d bytes. Nothing has been stored.")
         super().__init__(words % {"limit": limit}, limit=limit)
 
 
 class InternalError(ApplicationError):
-    """Something failed on our side. The operator finds it in the log under the correlation id."""
+    """Something failed on our side. The operator finds it in the log by the correlation id."""
 
     status = 500

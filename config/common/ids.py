@@ -3,10 +3,15 @@
 import os
 import threading
 import time
+from datetime import datetime
 from uuid import UUID
+
+from config.common.times import from_milliseconds
 
 _lock = threading.Lock()
 _last = 0
+_LATEST = 253_000_000_000_000
+"""Milliseconds: in the year 9987, for a text that only looks like an id of ours may name any time."""
 
 
 def new_id() -> UUID:
@@ -24,10 +29,20 @@ def new_id() -> UUID:
     return UUID(int=number)
 
 
+def find_time(text: str) -> datetime | None:
+    """Return when an id of `new_id` was made, as it says itself; None for any other text."""
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return from_milliseconds(found.int >> 80) if found.version == 7 and found.int >> 80 < _LATEST else None
+
+
 def _start_anew() -> None:
     """A fork must not go on counting where its parent does, and may have inherited the lock taken."""
     global _lock, _last
     _lock, _last = threading.Lock(), 0
 
 
+# Not a `PerProcess`, which takes a lock and makes an object: an id is made for every row, and its one lock is above.
 os.register_at_fork(after_in_child=_start_anew)

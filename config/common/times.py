@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,30})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -33,7 +34,7 @@ def format_time(moment: datetime) -> str:
 
 def to_milliseconds(at: datetime) -> int:
     """Return a time as whole milliseconds since 1970; the rest is cut off."""
-    return (at - EPOCH) // timedelta(milliseconds=1)
+    return (at - EPOCH) // MILLISECOND
 
 
 def from_milliseconds(at: int) -> datetime:

@@ -41,7 +41,7 @@ def _tile(engine: str, state: str) -> EngineTile:
     words = _words()[engine]
     if state == "off":
         return EngineTile(engine, words.name, state, gettext("Not configured"), words.instead)
-    return EngineTile(engine, words.name, state, gettext("Works") if state == "ok" else gettext("Down"), words.purpose)
+    return EngineTile(engine, words.name, state, gettext("Up") if state == "ok" else gettext("Down"), words.purpose)
 
 
 def _disk_tile() -> EngineTile:
@@ -51,14 +51,14 @@ def _disk_tile() -> EngineTile:
     if not troubles:
         troubles = {found.kind: render_text(found.title, found.detail) for found in read_storage_findings()}
     words = {
-        VOLUME: gettext("Volume is away"),
-        FAILED: gettext("Cannot be written"),
-        LOW: gettext("Little room"),
+        VOLUME: gettext("Volume unavailable"),
+        FAILED: gettext("Not writable"),
+        LOW: gettext("Low on space"),
     }
     for kind, said in words.items():
         if kind in troubles:
             return EngineTile("disk", gettext("Disk"), "down", said, troubles[kind])
-    return EngineTile("disk", gettext("Disk"), "ok", gettext("Works"), gettext("files of messages"))
+    return EngineTile("disk", gettext("Disk"), "ok", gettext("Up"), gettext("message files"))
 
 
 @dataclass(frozen=True)

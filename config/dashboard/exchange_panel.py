@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.urls import NoReverseMatch, reverse
 
-from config.dashboard.live.processes import WATCHED, ProcessRow, read_processes
+from config.dashboard.live.processes import WATCHED, ProcessRow
 from processes.exchange.models import ExchangeProcess
 
 ENDED_ROWS = 5
@@ -40,8 +41,7 @@ class ExchangePanel:
     rows: int = ENDED_ROWS
 
 
-def build_panel(*, at: datetime) -> ExchangePanel:
-    rows = list(read_processes({}).values())
+def build_panel(rows: Sequence[ProcessRow], *, at: datetime) -> ExchangePanel:
     counts = Counter(row.status for row in rows)
     page = _address("admin:exchange_exchangeprocess_change", str(ANY))
     shown = [(row, page.replace(str(ANY), str(row.id))) for row in rows]

@@ -1,9 +1,10 @@
 """The menu of the admin: one table, group by group; a person sees the entries that their permissions allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -11,8 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from config.access.scopes import Scope, permission
-from processes.coordination.selectors import count_failed_compensations
-from processes.exchange.selectors import count_in_doubt
+from config.admin_base.counts import MOST_ON_A_BADGE, badge_text, count_each
+from messaging.models import Message
+from notifications.models import Alert, Incident, ParkedMessage
+from notifications.services.resend import select_dead_letters
+from processes.coordination.selectors import failed_compensations
+from processes.exchange.selectors import in_doubt
+from processes.workflows.selectors import tasks_for
 
 
 @dataclass(frozen=True)
@@ -22,8 +28,10 @@ class MenuEntry:
     page: str
     """The name of the page's URL."""
     permission: str
-    count: Callable[[], int] | None = None
-    """How many wait there for a person: asked on every page, so an index must answer it."""
+    waiting: Callable[[], QuerySet[Any]] | None = None
+    """What waits there for a person: counted on every page, so an index must answer it."""
+    waiting_for: Callable[[Any], Sequence[QuerySet[Any]]] | None = None
+    """The same of the one who looks."""
 
 
 class Item(TypedDict):
@@ -31,7 +39,7 @@ class Item(TypedDict):
     icon: str
     link: str
     active: bool
-    badge: int
+    badge: str
 
 
 class Group(TypedDict):
@@ -39,44 +47,91 @@ class Group(TypedDict):
     items: list[Item]
 
 
-def _list(title: Promise, icon: str, model: str) -> MenuEntry:
+def _list(title: Promise, icon: str, model: str, waiting: Callable[[], QuerySet[Any]] | None = None) -> MenuEntry:
     """Return the entry of a model's list."""
     app_label, name = model.split(".")
-    return MenuEntry(title, icon, page=f"admin:{app_label}_{name}_changelist", permission=f"{app_label}.view_{name}")
+    page = f"admin:{app_label}_{name}_changelist"
+    return MenuEntry(title, icon, page=page, permission=f"{app_label}.view_{name}", waiting=waiting)
 
 
-def _workflow_list(title: Promise, icon: str, name: str) -> MenuEntry:
+def _workflow_list(
+    title: Promise, icon: str, name: str, waiting_for: Callable[[Any], Sequence[QuerySet[Any]]] | None = None
+) -> MenuEntry:
     """Return the entry of a list of workflows: whoever may read them by REST sees it."""
     allowed = f"records.{permission(Scope.WORKFLOWS_READ)}"
-    return MenuEntry(title, icon, page=f"admin:workflows_{name}_changelist", permission=allowed)
+    page = f"admin:workflows_{name}_changelist"
+    return MenuEntry(title, icon, page=page, permission=allowed, waiting_for=waiting_for)
 
 
+# A group has at most seven entries: more are not read, they are searched.
 MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
+    (
+        _("Needs attention"),
+        (
+            _list(
+                _("Alerts"),
+                "notifications_active",
+                "notifications.alert",
+                waiting=lambda: Alert.objects.filter(status=Alert.Status.OPEN),
+            ),
+            _workflow_list(_("My tasks"), "inbox", "workitem", waiting_for=tasks_for),
+            MenuEntry(
+                _("In doubt"),
+                "help",
+                page="admin:exchange_doubt",
+                permission="exchange.view_exchangeprocess",
+                waiting=in_doubt,
+            ),
+            _list(
+                _("Incidents"),
+                "emergency_home",
+                "notifications.incident",
+                waiting=lambda: Incident.objects.filter(resolved_at=None),
+            ),
+            MenuEntry(
+                _("Undelivered messages"),
+                "unsubscribe",
+                page="admin:notifications_delivery_dead",
+                permission="notifications.view_delivery",
+                waiting=select_dead_letters,
+            ),
+            _list(
+                _("Parked messages"),
+                "local_parking",
+                "notifications.parkedmessage",
+                waiting=lambda: ParkedMessage.objects.filter(status=ParkedMessage.Status.PARKED),
+            ),
+            MenuEntry(
+                _("Missing files"),
+                "unknown_document",
+                page="admin:messaging_message_missing",
+                permission="messaging.view_message",
+                waiting=lambda: Message.objects.filter(file_missing_at__isnull=False),
+            ),
+        ),
+    ),
     (
         _("Sensors"),
         (
             _list(_("Sensors"), "sensor_door", "sensors.sensor"),
             _list(_("Clients"), "contacts", "sensors.client"),
             _list(_("Rejected signals"), "signal_disconnected", "sensors.rejectedsignal"),
+            MenuEntry(
+                _("Why not?"),
+                "contact_support",
+                page="explain-page",
+                permission="notifications.view_delivery",
+            ),
         ),
     ),
     (
         _("Notifications"),
         (
-            _list(_("Alerts"), "notifications_active", "notifications.alert"),
             _list(_("Deliveries"), "outgoing_mail", "notifications.delivery"),
-            MenuEntry(
-                _("Dead letters"),
-                "unsubscribe",
-                page="admin:notifications_delivery_dead",
-                permission="notifications.view_delivery",
-            ),
             _list(_("Events"), "bolt", "notifications.event"),
             MenuEntry(_("Trace"), "timeline", page="trace-page", permission="notifications.view_event"),
-            _list(_("Followers"), "conversion_path", "notifications.follower"),
-            _list(_("Incidents"), "emergency_home", "notifications.incident"),
-            _list(_("Parked messages"), "local_parking", "notifications.parkedmessage"),
-            _list(_("Alert ladder"), "stairs", "notifications.rung"),
+            _list(_("Event consumers"), "conversion_path", "notifications.follower"),
+            _list(_("Escalation"), "stairs", "notifications.rung"),
             _list(_("Repeat sessions"), "replay", "notifications.repeatsession"),
             _list(_("Session themes"), "category", "notifications.theme"),
         ),
@@ -85,20 +140,7 @@ MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
         _("Messaging"),
         (
             _list(_("Messages"), "mail", "messaging.message"),
-            MenuEntry(
-                _("Missing files"),
-                "unknown_document",
-                page="admin:messaging_message_missing",
-                permission="messaging.view_message",
-            ),
             _list(_("Exchange processes"), "sync_alt", "exchange.exchangeprocess"),
-            MenuEntry(
-                _("In doubt"),
-                "help",
-                page="admin:exchange_doubt",
-                permission="exchange.view_exchangeprocess",
-                count=count_in_doubt,
-            ),
             MenuEntry(
                 _("Statistics"),
                 "bar_chart",
@@ -114,16 +156,11 @@ MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
     (
         _("Processes"),
         (
-            _workflow_list(_("Task inbox"), "inbox", "workitem"),
             _workflow_list(_("Workflow instances"), "account_tree", "workflowinstance"),
             _workflow_list(_("Workflow definitions"), "schema", "workflowdefinition"),
-            MenuEntry(
-                _("Coordination"),
-                "hub",
-                page="admin:coordination_appevent_changelist",
-                permission="coordination.view_appevent",
-                count=count_failed_compensations,
-            ),
+            _workflow_list(_("Batches"), "dynamic_feed", "workflowbatch"),
+            _workflow_list(_("Drafts"), "draw", "workflowdraft"),
+            _list(_("Change sets"), "hub", "coordination.appevent", waiting=failed_compensations),
         ),
     ),
     (
@@ -143,24 +180,49 @@ MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
 def navigation(request: HttpRequest) -> list[Group]:
     """Return the groups that have something to show to this person, the start page before them."""
     address = reverse("admin:index")
-    home = Item(title=str(_("Start page")), icon="home", link=address, active=request.path == address, badge=0)
-    groups = [Group(title=str(title), items=_allowed(request, entries)) for title, entries in MENU]
+    home = Item(title=str(_("Start page")), icon="home", link=address, active=request.path == address, badge="")
+    allowed = [
+        (title, [entry for entry in entries if request.user.has_perm(entry.permission)]) for title, entries in MENU
+    ]
+    badges = count_waiting([entry for _title, entries in allowed for entry in entries], request.user)
+    groups = [Group(title=str(title), items=[_item(each, badges) for each in entries]) for title, entries in allowed]
     _mark_active(request, [item for group in groups for item in group["items"]])
     return [Group(title="", items=[home]), *(group for group in groups if group["items"])]
 
 
-def _allowed(request: HttpRequest, entries: tuple[MenuEntry, ...]) -> list[Item]:
+def find_entries(request: HttpRequest, text: str) -> list[tuple[Promise, MenuEntry]]:
+    """Return the entries whose title has this part, each with the title of its group."""
+    part = text.lower()
     return [
-        Item(
-            title=str(entry.title),
-            icon=entry.icon,
-            link=reverse(entry.page),
-            active=False,
-            badge=entry.count() if entry.count else 0,
-        )
+        (group, entry)
+        for group, entries in MENU
         for entry in entries
-        if request.user.has_perm(entry.permission)
+        if part in str(entry.title).lower() and request.user.has_perm(entry.permission)
     ]
+
+
+def count_waiting(entries: Sequence[MenuEntry], user: Any) -> dict[str, str]:
+    """Return the badges of the pages where something waits for a person, all by one statement."""
+    asked = [(entry.page, entry.waiting()) for entry in entries if entry.waiting is not None]
+    asked += [
+        (entry.page, rows) for entry in entries if entry.waiting_for is not None for rows in entry.waiting_for(user)
+    ]
+    totals: dict[str, int] = {}
+    for (page, _rows), count in zip(
+        asked, count_each([rows for _page, rows in asked], most=MOST_ON_A_BADGE), strict=True
+    ):
+        totals[page] = totals.get(page, 0) + count
+    return {page: badge_text(count, most=MOST_ON_A_BADGE) for page, count in totals.items()}
+
+
+def _item(entry: MenuEntry, badges: dict[str, str]) -> Item:
+    return Item(
+        title=str(entry.title),
+        icon=entry.icon,
+        link=reverse(entry.page),
+        active=False,
+        badge=badges.get(entry.page, ""),
+    )
 
 
 def _mark_active(request: HttpRequest, items: list[Item]) -> None:

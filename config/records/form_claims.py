@@ -7,7 +7,7 @@ from config.records.models import IdempotencyRecord
 
 
 class SentTwice(Conflict):
-    """This form has been sent before, and the key or secret it made was shown then. If it is lost, make a new one."""
+    """This form has already been sent, and the key or secret was shown then. If it is lost, create a new one."""
 
 
 def claim_form(form_id: UUID, *, purpose: str) -> None:

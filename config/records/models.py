@@ -1,7 +1,8 @@
-"""The tables everyone leans on: keys, idempotency records, the change log, failed sign-ins, the log of operations."""
+"""The tables everyone leans on: keys, idempotency records, logs, failed sign-ins, what people set for themselves."""
 
 import re
 
+from django.conf import settings
 from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -10,6 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from config.access.scopes import Scope, permission
 from config.common.text_templates import render_text
+from config.records.kinds import kind_title
 
 
 class AccessKey(models.Model):
@@ -32,7 +34,7 @@ class AccessKey(models.Model):
     digest = models.BinaryField(max_length=32, editable=False)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
-    ended_at = models.DateTimeField(_("ended"), null=True, blank=True, editable=False)
+    ended_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name = _("access key")
@@ -114,7 +116,7 @@ class ChangeRecord(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.object_id}"
+        return f"{kind_title(self.kind)} {self.object_id}"
 
 
 class SignInAttempt(models.Model):
@@ -161,7 +163,7 @@ class LogEntry(models.Model):
     at = models.DateTimeField(_("time"), db_default=Now())
     level = models.CharField(_("level"), max_length=7, choices=Level.choices)
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
-    subject = models.CharField(_("subject"), max_length=120, blank=True)
+    subject = models.CharField(_("object"), max_length=120, blank=True)
     """What it is about: `process/<id>`, `message/<id>`, `alert/<id>`, `account/<id>`, `call/<method> <route>`."""
     template = models.CharField(max_length=300)
     """In English, with the names of its data as `%(name)s`: `words` has it in the reader's language."""
@@ -202,3 +204,51 @@ class LogEntry(models.Model):
     @property
     def words(self) -> str:
         return render_text(self.template, self.data)
+
+
+class UserSettings(models.Model):
+    """What a member of staff has set for themselves."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    time_zone = models.CharField(_("time zone"), max_length=64)
+    """A name of the IANA database; the first one is the browser's."""
+    mails_assigned = models.BooleanField(_("a mail when a task is assigned to me"), default=True)
+    mails_overdue = models.BooleanField(_("a mail when a task of mine is overdue"), default=True)
+
+    class Meta:
+        default_permissions = ()
+
+
+class SavedFilter(models.Model):
+    """A search with filters that a member of staff has kept for a list of the admin."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    page = models.CharField(max_length=100)
+    """The list, as `app.model`."""
+    name = models.CharField(_("name"), max_length=60)
+    query = models.CharField(max_length=2000)
+    """The query string of the list's address, without the page."""
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(name="saved_filter_once_per_name", fields=["user", "page", "name"])]
+
+
+class RunningProcess(models.Model):
+    """A process of the product, and when it last said that it runs; one that ends in order takes its row along."""
+
+    node = models.CharField(max_length=120)
+    """The host and port: two installations may share a host."""
+    name = models.CharField(max_length=40)
+    pid = models.PositiveIntegerField()
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            # One that is started again takes over the row of the one that died.
+            models.UniqueConstraint(name="running_process_once_per_node", fields=["node", "name"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.node}"

@@ -13,9 +13,10 @@ from config.api.idempotency import KEPT_FOR
 from config.audit.changes import first_needed_change
 from config.common.database.batches import delete_in_batches
 from config.common.database.sql import in_number_array
-from config.records.models import ChangeRecord, IdempotencyRecord, LogEntry, SignInAttempt
+from config.records.models import ChangeRecord, IdempotencyRecord, LogEntry, RunningProcess, SignInAttempt
 
 BATCH = 1000
+SILENT_FOR = timedelta(days=1)
 
 
 def expire_answers() -> int:
@@ -24,6 +25,7 @@ def expire_answers() -> int:
     answers = IdempotencyRecord.objects.filter(created_at__lt=now - KEPT_FOR)
     windows = SignInAttempt.objects.filter(window_ends_at__lte=now)
     sessions = Session.objects.filter(expire_date__lt=now)
+    RunningProcess.objects.filter(seen_at__lt=now - SILENT_FOR).delete()
     return delete_in_batches(answers) + delete_in_batches(windows) + delete_in_batches(sessions, order="expire_date")
 
 

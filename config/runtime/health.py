@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.module_loading import import_string
 
+from config.common.background.one_at_a_time import OneAtATime, StillRunning
 from config.engines import postgresql
 
 log = structlog.get_logger(__name__)
@@ -35,28 +36,21 @@ def check_database() -> None:
 
 
 class _Check:
-    """The check of one engine, in a thread of its own; never a second one beside one that hangs."""
+    """The check of one engine; never a second one beside one that hangs."""
 
     def __init__(self, engine: str, is_on: Callable[[], bool], health: str) -> None:
         self.engine = engine
         self.is_on = is_on
-        self._health = health
-        self._thread: threading.Thread | None = None
-        self._error = ""
+        # By name: the client of an engine that is not configured is never loaded.
+        self._check = OneAtATime(f"check-{engine}", lambda: import_string(health)())
         self._is_up = True
 
     def begin(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            # By name: the client of an engine that is not configured is never loaded.
-            check = import_string(self._health)
-            self._thread = threading.Thread(target=self._run, args=[check], name=f"check-{self.engine}", daemon=True)
-            self._thread.start()
+        self._check.begin()
 
     def is_up(self, deadline: float) -> bool:
         """Wait for the answer, and log when it differs from the last one."""
-        assert self._thread is not None
-        self._thread.join(max(0.0, deadline - time.monotonic()))
-        error = f"no answer within {PATIENCE_SECONDS:g} s" if self._thread.is_alive() else self._error
+        error = self._wait_for_error(max(0.0, deadline - time.monotonic()))
         if self._is_up and error:
             log.warning("engine.down", engine=self.engine, error=error)
         elif not self._is_up and not error:
@@ -64,13 +58,14 @@ class _Check:
         self._is_up = not error
         return self._is_up
 
-    def _run(self, check: Callable[[], None]) -> None:
+    def _wait_for_error(self, seconds: float) -> str:
         try:
-            check()
+            self._check.wait(seconds)
+        except StillRunning:
+            return f"no answer within {PATIENCE_SECONDS:g} s"
         except Exception as error:  # noqa: BLE001  (each client has errors of its own; all mean the same here)
-            self._error = repr(error)
-        else:
-            self._error = ""
+            return repr(error)
+        return ""
 
 
 class _States:

@@ -16,11 +16,13 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from config.common.web.limits.calls import HEAD_ALONE
 from config.counters import FOLDER_VARIABLE
+from config.runtime.gauges import GaugeCache, to_metrics
 from config.runtime.health import engine_states
 from config.version import VERSION
 from notifications.selectors import follower_lags
 from processes.coordination.selectors import reader_lags
 
+GAUGES = GaugeCache()
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 REQUESTS = Counter("postern_http_requests", "Answered calls", ["method", "route", "status"])
@@ -55,6 +57,7 @@ class _Now:
         if states["database"] == "ok":
             yield _backlogs()
             yield _reader_lags()
+            yield from to_metrics(GAUGES.get())
 
 
 def _backlogs() -> Metric:

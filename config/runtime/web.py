@@ -14,19 +14,25 @@ from typing import Any
 import structlog
 import uvicorn
 from django.conf import settings
+from django.db import Error as DatabaseError
 
-from config.common.background.daemon import Daemon
+from config.common.background.daemon import Daemon, release_connections
 from config.common.web.limits.callers import known_callers
 from config.common.web.limits.lanes import HEARING
 from config.runtime.connections import KEEP_ALIVE_SECONDS, MAX_SOCKET_BYTES, Connection, WebSocket
-from sensors.heartbeat.ingest_liveness import INTERVAL_SECONDS, check_calls
+from config.runtime.heartbeat import HeartbeatDaemon
+from sensors.heartbeat.ingest_liveness import INTERVAL_SECONDS, check_calls, stop_serving_calls
 
 log = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 2
 # More than a scheduler in the same process needs to stop, less than the ten seconds a process is given.
 LAST_SECONDS = 7.0
+LAST_CHECK_SECONDS = INTERVAL_SECONDS + 0.5
 BACKLOG = 1024
+SWITCH_SECONDS = 0.001
+"""How long a thread that computes keeps the interpreter while others wait for it: five times shorter than usual, for a
+call that is short takes its turn many times, each time behind every call that is long."""
 OTHER_FILES = 500
 """Open files beside the connections: of message files, bodies, engines and logs."""
 # A server that was just killed may still hold the port while its last processes end.
@@ -71,17 +77,34 @@ def serve(listener: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # Uvicorn puts its own handlers in front and, when it is done, sends itself the signal once more.
         signal.signal(number, lambda number, frame: sys.exit(0))
+    sys.setswitchinterval(SWITCH_SECONDS)
     server = _Server(make_config("config.asgi:application"))
     _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
     host, port = listener.getsockname()[:2]
     liveness = Daemon(lambda: check_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
     liveness.start()
+    heartbeat = HeartbeatDaemon()
+    heartbeat.start()
     try:
         server.run(sockets=[listener])
     finally:
         liveness.stop()
+        heartbeat.stop()
+        heartbeat.join(1.0)
+        if liveness.join(LAST_CHECK_SECONDS):  # or it would write the row anew
+            _leave()
         log.info("web.stopped")
+
+
+def _leave() -> None:
+    """Let the other web servers go on at once without this one; if the database is away they find it silent."""
+    try:
+        stop_serving_calls()
+    except DatabaseError as error:
+        log.warning("web.not_left", error=str(error))
+    finally:
+        release_connections(broken=True)
 
 
 def make_config(app: Any) -> uvicorn.Config:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.http import HttpRequest
-from django.utils.formats import date_format
 from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 
 from config.admin_base.pages import explain
+from config.admin_base.times import format_local
 from config.common.errors import ApplicationError
 from config.records.models import LogEntry
 from messaging.admin.presentation import status_badge
@@ -42,20 +41,25 @@ def build_message_page(request: HttpRequest, message: Message) -> MessagePage:
 
     content, problem = _content(message)
     replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
+    entries = LogEntry.objects.filter(subject=subject_of(message)).order_by("-id")[:ROWS]
     return MessagePage(
         content=content,
         problem=problem,
         stages=find_stages(message, may=request.user.has_perm, most=ROWS),
         asked=_asked(message),
         replies=[(reply, status_badge(reply)) for reply in replies.order_by("created_at", "id")[:ROWS]],
-        log=seen("records.view_logentry", lambda: _log(message)),
+        # Of its own database alone.
+        log=seen(
+            "records.view_logentry",
+            lambda: [entry for entry in entries if entry.data.get("database") == message.database_id],
+        ),
     )
 
 
 def _content(message: Message) -> tuple[Content | None, str]:
     if message.file_gone_at is not None:
-        at = date_format(localtime(message.file_gone_at), "DATETIME_FORMAT")
-        return None, gettext("There is no file since %(at)s.") % {"at": at}
+        at = format_local(message.file_gone_at)
+        return None, gettext("The file has been missing since %(at)s.") % {"at": at}
     try:
         return read_content(message), ""
     except ApplicationError as error:
@@ -67,9 +71,3 @@ def _asked(message: Message) -> tuple[Message, SafeString] | None:
         return None
     asked = Message.objects.filter(enterprise=message.enterprise_id, public_id=message.reply_to).first()
     return None if asked is None else (asked, status_badge(asked))
-
-
-def _log(message: Message) -> list[LogEntry]:
-    """Return the log of a message, of its own database alone."""
-    entries = LogEntry.objects.filter(subject=subject_of(message)).order_by("-id")[:ROWS]
-    return [entry for entry in entries if entry.data.get("database") == message.database_id]

@@ -6,10 +6,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, Streami
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -26,6 +24,7 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import action, display
+from config.admin_base.times import time_element
 from config.common.errors import ApplicationError
 from config.common.web.streaming import stream
 from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, search_condition
@@ -52,7 +51,9 @@ class MessageAdmin(BigTableAdmin[Message]):
         ("subsystem", AutocompleteSelectFilter),
         ("enterprise", AutocompleteSelectFilter),
     )
-    list_filter_submit = True
+    empty_text = _(
+        "Messages of devices and databases appear here. First register an enterprise, a device and a database."
+    )
     list_select_related = ("device", "database", "subsystem")
     search_fields = ("public_id",)
     search_help_text = _("Message id or its beginning; device id or name")
@@ -80,7 +81,7 @@ class MessageAdmin(BigTableAdmin[Message]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/messaging.css"]}
 
-    @display(description=_("id"))
+    @display(description=_("id"), ordering="public_id")
     def name(self, message: Message) -> SafeString:
         return format_html('<span class="pst-id">{}</span>', message.public_id)
 
@@ -89,24 +90,23 @@ class MessageAdmin(BigTableAdmin[Message]):
         parts = (route_html(message), message.subsystem.name)
         return format_html('<div class="pst-route">{}<div class="pst-quiet">{}</div></div>', *parts)
 
-    @display(description=_("created"))
+    @display(description=_("created"), ordering="created_at")
     def created(self, message: Message) -> SafeString:
-        at = localtime(message.created_at)
-        return nowrap(f"{date_format(at, 'DATE_FORMAT')} {date_format(at, 'H:i')}")
+        return time_element(message.created_at)
 
     @display(description=_("from → to"))
     def route(self, message: Message) -> SafeString:
         return route_html(message)
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="status")
     def state(self, message: Message) -> SafeString:
         return status_badge(message)
 
-    @display(description=_("folder"))
+    @display(description=_("folder"), ordering="folder")
     def place(self, message: Message) -> str:
         return folder_text(message)
 
-    @display(description=_("size"))
+    @display(description=_("size"), ordering="size")
     def volume(self, message: Message) -> SafeString:
         return nowrap(filesizeformat(message.size))
 
@@ -122,7 +122,7 @@ class MessageAdmin(BigTableAdmin[Message]):
     def file_name(self, message: Message) -> SafeString:
         return format_html('<code class="pst-url">{}</code>', name_of(message))
 
-    @display(description=_("setbacks running"))
+    @display(description=_("failures in a row"))
     def tries(self, message: Message) -> str:
         words = gettext("%(count)s, offered after the others") if message.is_postponed else "%(count)s"
         return words % {"count": message.setbacks}
@@ -182,8 +182,8 @@ class MessageAdmin(BigTableAdmin[Message]):
         question = Question(
             title=gettext("Put this message back into the queue?"),
             text=gettext(
-                "The database is offered it again, in its old place by time. What the ERP may have done with it "
-                "before stays done: make sure that it can be processed once more."
+                "The database is offered it again, in its old place by time. Whatever the ERP may already have done "
+                "with it is not undone: make sure that it can be processed again."
             ),
             button=gettext("Put back"),
         )
@@ -201,7 +201,7 @@ class MessageAdmin(BigTableAdmin[Message]):
         question = Question(
             title=gettext("Set this message aside?"),
             text=gettext(
-                "The database is not offered it until somebody brings it back. Its sender's receipt goes on saying "
+                "The database is not offered it until somebody restores it. Its sender's receipt still says "
                 "“waiting”, with your reason."
             ),
             button=gettext("Set aside"),
@@ -209,18 +209,18 @@ class MessageAdmin(BigTableAdmin[Message]):
 
         def act(answers: dict[str, Any]) -> str:
             set_aside_message(message_id=message.pk, reason=answers["reason"], actor=actor_of(request))
-            return gettext("The message is set aside.")
+            return gettext("The message has been set aside.")
 
         form = ReasonForm(request.POST if request.method == "POST" else None)
         return ask_then_act(self, request, message, question=question, act=act, form=form)
 
-    @action(description=_("Bring back"), permissions=["bring_back"], url_path="bring-back", icon="play_circle")
+    @action(description=_("Restore"), permissions=["bring_back"], url_path="bring-back", icon="play_circle")
     def bring_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
         message = get_subject(self, request, object_id)
         question = Question(
-            title=gettext("Bring this message back?"),
-            text=gettext("The database is offered it again, in its old place by time; its setbacks are reset."),
-            button=gettext("Bring back"),
+            title=gettext("Restore this message?"),
+            text=gettext("The database is offered it again, in its old place by time; its count of failures is reset."),
+            button=gettext("Restore"),
         )
 
         def act(answers: dict[str, Any]) -> str:

@@ -91,8 +91,8 @@ def _restore(request: HttpRequest, chosen: Sequence[str], *, reason: str) -> Non
             refused = explain(error)
         else:
             done += 1
-    text = ngettext("%(count)d message is brought back.", "%(count)d messages are brought back.", done)
+    text = ngettext("%(count)d message restored.", "%(count)d messages restored.", done)
     messages.success(request, text % {"count": done})
     if refused:
-        text = gettext("%(count)d were left out; the last one because: %(reason)s")
+        text = gettext("%(count)d skipped; the last one because: %(reason)s")
         messages.warning(request, text % {"count": len(chosen) - done, "reason": refused})

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.admin_base.pages import Question, actor_of, ask_then_act, get_subject
+from config.admin_base.pages import Question, actor_of, ask_then_act, get_subject, page_of
 from config.admin_base.theme import action, display
 from messaging.admin.party_admin import KeyedAdmin, PartyAdmin, SwitchableAdmin
 from messaging.admin.party_filters import ActiveFilter
 from messaging.admin.party_forms import DatabaseForm, DeviceForm, EnterpriseForm, SubsystemForm
-from messaging.admin.party_page import Fact, key_fact, number_fact, party_fact, state_badge, state_fact
+from messaging.admin.party_page import Fact, key_fact, number_fact, party_fact, request_fact, state_badge, state_fact
 from messaging.admin.subsystem_choice import SubsystemChoices
+from messaging.errors import SubsystemInUse
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.services.databases import create_database, rotate_database_key, update_database
 from messaging.services.devices import create_device, rotate_device_key, update_device
@@ -29,17 +30,19 @@ from messaging.services.subsystems import create_subsystem, delete_subsystem, up
 @admin.register(Enterprise)
 class EnterpriseAdmin(SwitchableAdmin[Enterprise]):
     kind = "enterprise"
-    list_display = ("id", "name", "subsystem_count", "database_count", "activity")
+    list_display = ("name", "id", "subsystem_count", "database_count", "activity")
     list_filter = (ActiveFilter,)
     actions_detail = ("deactivate", "activate")
     form = EnterpriseForm
-    off_words = _("All its devices and databases are refused from now on. Nothing is deleted; activate it to go on.")
+    off_words = _(
+        "Calls from all its devices and databases are refused from now on. Nothing is deleted; activate it to continue."
+    )
 
-    @display(description=_("subsystems"))
+    @display(description=_("subsystems"), ordering="number_of_subsystems")
     def subsystem_count(self, enterprise: Enterprise) -> int:
         return int(getattr(enterprise, "number_of_subsystems", 0))
 
-    @display(description=_("databases"))
+    @display(description=_("databases"), ordering="number_of_databases")
     def database_count(self, enterprise: Enterprise) -> int:
         return int(getattr(enterprise, "number_of_databases", 0))
 
@@ -72,7 +75,7 @@ class EnterpriseAdmin(SwitchableAdmin[Enterprise]):
 @admin.register(Subsystem)
 class SubsystemAdmin(PartyAdmin[Subsystem]):
     kind = "subsystem"
-    list_display = ("id", "name", "enterprise", "device_count")
+    list_display = ("name", "id", "enterprise", "device_count")
     list_filter = (("enterprise", AutocompleteSelectFilter),)
     search_fields = ("id", "name", "enterprise__name")
     search_help_text = _("Part of an id, a name or the enterprise's name")
@@ -81,7 +84,7 @@ class SubsystemAdmin(PartyAdmin[Subsystem]):
     fixed = ("id", "enterprise")
     autocomplete_fields = ("enterprise",)
 
-    @display(description=_("devices"))
+    @display(description=_("devices"), ordering="number_of_devices")
     def device_count(self, subsystem: Subsystem) -> int:
         return int(getattr(subsystem, "number_of_devices", 0))
 
@@ -111,16 +114,20 @@ class SubsystemAdmin(PartyAdmin[Subsystem]):
     @action(description=_("Delete"), permissions=["remove"], url_path="remove", icon="delete", dangerous=True)
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         subsystem = get_subject(self, request, object_id)
+        if self.device_count(subsystem):
+            # Nobody is asked for what would be refused.
+            messages.error(request, SubsystemInUse().message)
+            return HttpResponseRedirect(page_of(self, subsystem))
         question = Question(
             title=gettext("Delete “%(name)s”?") % {"name": subsystem},
-            text=gettext("Only a subsystem that has neither devices nor messages can be deleted."),
+            text=gettext("A subsystem can be deleted as long as it has neither devices nor messages."),
             button=gettext("Delete"),
             dangerous=True,
         )
 
         def act(answers: dict[str, Any]) -> str:
             delete_subsystem(subsystem_id=subsystem.pk, actor=actor_of(request))
-            return gettext("“%(name)s” is deleted.") % {"name": subsystem}
+            return gettext("“%(name)s” has been deleted.") % {"name": subsystem}
 
         after = reverse("admin:messaging_subsystem_changelist")
         return ask_then_act(self, request, subsystem, question=question, act=act, after=after)
@@ -129,20 +136,20 @@ class SubsystemAdmin(PartyAdmin[Subsystem]):
 @admin.register(Device)
 class DeviceAdmin(KeyedAdmin[Device]):
     kind = "device"
-    list_display = ("id", "name", "subsystem", "enterprise", "activity")
+    list_display = ("name", "id", "subsystem", "enterprise", "activity")
     list_filter = (
         ("subsystem__enterprise", AutocompleteSelectFilter),
         ("subsystem", AutocompleteSelectFilter),
         ActiveFilter,
     )
     form = DeviceForm
-    off_words = _("Its keys are refused from now on; its messages stay. Activate it to let it in again.")
+    off_words = _("Its keys are refused from now on; its messages stay. Activate it to allow access again.")
 
-    @display(description=_("enterprise"))
+    @display(description=_("enterprise"), ordering="subsystem__enterprise__name")
     def enterprise(self, device: Device) -> Enterprise:
         return device.subsystem.enterprise
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="active")
     def activity(self, device: Device) -> Any:
         return state_badge(device.active, device.subsystem.enterprise)
 
@@ -172,14 +179,16 @@ class DeviceAdmin(KeyedAdmin[Device]):
 @admin.register(ExchangeDatabase)
 class DatabaseAdmin(KeyedAdmin[ExchangeDatabase]):
     kind = "database"
-    list_display = ("id", "name", "enterprise", "activity")
+    list_display = ("name", "id", "enterprise", "activity")
     list_filter = (("enterprise", AutocompleteSelectFilter), ActiveFilter)
     form = DatabaseForm
     fixed = ("id", "enterprise")
     autocomplete_fields = ("enterprise",)
-    off_words = _("Its keys are refused from now on; its messages and processes stay. Activate it to let it in again.")
+    off_words = _(
+        "Its keys are refused from now on; its messages and processes stay. Activate it to allow access again."
+    )
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="active")
     def activity(self, database: ExchangeDatabase) -> Any:
         return state_badge(database.active, database.enterprise)
 
@@ -191,6 +200,7 @@ class DatabaseAdmin(KeyedAdmin[ExchangeDatabase]):
             state_fact(party.active, party.enterprise),
             party_fact(gettext("Enterprise"), party.enterprise),
             key_fact(request, self.kind, party.pk),
+            request_fact(party),
         ]
 
     def create(self, party_id: str | None, actor: str, values: dict[str, Any]) -> NewKey:

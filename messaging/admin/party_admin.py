@@ -12,8 +12,8 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.paginator import InfinitePaginator
 
+from config.admin_base.lists import ListAdmin
 from config.admin_base.pages import (
     OnceForm,
     Question,
@@ -23,7 +23,7 @@ from config.admin_base.pages import (
     get_subject,
     page_of,
 )
-from config.admin_base.theme import ModelAdmin, action, display
+from config.admin_base.theme import action, display
 from config.records.form_claims import claim_form
 from messaging.admin.party_page import Fact, build_party_page
 from messaging.services.party_keys import NewKey
@@ -31,16 +31,11 @@ from messaging.services.party_keys import NewKey
 M = TypeVar("M", bound=Model)
 
 
-class PartyAdmin(ModelAdmin[M]):
-    list_filter_submit = True
-    list_per_page = 50
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    list_max_show_all = 0
-    sortable_by = ()
+class PartyAdmin(ListAdmin[M]):
     ordering = ("id",)
     search_fields: ClassVar[tuple[str, ...]] = ("id", "name")
     search_help_text = _("Part of an id or a name")
+    empty_text = _("None is registered yet: add the first one.")
     actions = None
     change_form_outer_before_template = "admin/messaging/party/overview.html"
     change_form_outer_after_template = "admin/messaging/party/past.html"
@@ -114,7 +109,7 @@ class SwitchableAdmin(PartyAdmin[M]):
     off_words: ClassVar[Promise]
     """What deactivating it means."""
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="active")
     def activity(self, party: M) -> SafeString:
         return active_badge(_is_active(party))
 
@@ -138,7 +133,7 @@ class SwitchableAdmin(PartyAdmin[M]):
 
         def act(answers: dict[str, Any]) -> str:
             self.update(str(party.pk), actor_of(request), {"active": False})
-            return gettext("“%(name)s” is inactive.") % {"name": party}
+            return gettext("“%(name)s” has been deactivated.") % {"name": party}
 
         return ask_then_act(self, request, party, question=question, act=act)
 
@@ -146,11 +141,13 @@ class SwitchableAdmin(PartyAdmin[M]):
     def activate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         party = get_subject(self, request, object_id)
         title = gettext("Activate “%(name)s”?") % {"name": party}
-        question = Question(title, gettext("Keys that have not ended work again at once."), gettext("Activate"))
+        question = Question(
+            title, gettext("Keys that have not been revoked or expired work again at once."), gettext("Activate")
+        )
 
         def act(answers: dict[str, Any]) -> str:
             self.update(str(party.pk), actor_of(request), {"active": True})
-            return gettext("“%(name)s” is active.") % {"name": party}
+            return gettext("“%(name)s” has been activated.") % {"name": party}
 
         return ask_then_act(self, request, party, question=question, act=act)
 
@@ -169,7 +166,7 @@ class KeyedAdmin(SwitchableAdmin[M]):
     def response_add(self, request: HttpRequest, obj: M, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_key(request, obj, getattr(obj, "made"))  # noqa: B009
 
-    @action(description=_("Rotate key"), permissions=["rotate"], url_path="rotate", icon="autorenew")
+    @action(description=_("Replace key"), permissions=["rotate"], url_path="rotate", icon="autorenew")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         party = get_subject(self, request, object_id)
         form = OnceForm(request.POST or None)
@@ -178,16 +175,17 @@ class KeyedAdmin(SwitchableAdmin[M]):
                 claim_form(form.cleaned_data["form_id"], purpose=f"{self.kind}-key")
                 made = self.rotate_key(str(party.pk), actor_of(request))
             return self._show_key(request, party, made)
-        title = gettext("Rotate the key of “%(name)s”?") % {"name": party}
+        title = gettext("Replace the key of “%(name)s”?") % {"name": party}
         words = gettext(
-            "A new key is made and shown. All older ones end at once: until it has the new one, it is refused."
+            "A new key is created and shown. All older keys are revoked at once: calls with them are refused "
+            "until the new key is installed."
         )
-        question = Question(title, words, gettext("Rotate"), dangerous=True)
-        return self.show_page(request, "records/question.html", party, title, question=question, form=form)
+        question = Question(title, words, gettext("Replace"), dangerous=True)
+        return self.show_page(request, "admin_base/question.html", party, title, question=question, form=form)
 
     def _show_key(self, request: HttpRequest, party: M, made: NewKey) -> HttpResponse:
         title = gettext("Your new key")
-        return self.show_page(request, "records/key_created.html", party, title, key=made.row, text=made.text)
+        return self.show_page(request, "admin_base/key_created.html", party, title, key=made.row, text=made.text)
 
 
 def _is_active(party: Any) -> bool:

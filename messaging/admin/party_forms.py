@@ -20,7 +20,7 @@ class PartyForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Id"),
         max_length=36,
         required=False,
-        help_text=_("1 to 36 letters, digits and hyphens; it cannot be changed later. Empty: one is made."),
+        help_text=_("1 to 36 letters, digits and hyphens; it cannot be changed later. Leave empty to generate one."),
         widget=UnfoldAdminTextInputWidget,
     )
     form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput, required=False)

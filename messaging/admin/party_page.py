@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.admin_base.pages import active_badge, badge, recent_changes
+from config.admin_base.times import ago_element
 from config.records.models import AccessKey, ChangeRecord
-from messaging.models import Enterprise
+from messaging.models import Enterprise, ExchangeDatabase, LastRequest
 
 
 @dataclass(frozen=True)
@@ -64,4 +65,13 @@ def key_fact(request: HttpRequest, kind: str, party_id: str) -> Fact:
     """Return how many keys of a device or database work."""
     keys = AccessKey.objects.filter(kind=kind, subject=party_id, ended_at=None).exclude(expires_at__lte=timezone.now())
     link = f"{reverse('admin:records_accesskey_changelist')}?q={party_id}"
-    return Fact(gettext("Working keys"), keys.count(), link if request.user.has_perm("records.view_accesskey") else "")
+    return Fact(gettext("Active keys"), keys.count(), link if request.user.has_perm("records.view_accesskey") else "")
+
+
+def request_fact(database: ExchangeDatabase) -> Fact:
+    """Return when a database last asked for messages, and what it was answered."""
+    label = gettext("Last request for messages")
+    last = LastRequest.objects.filter(database=database).first()
+    if last is None:
+        return Fact(label, gettext("none recorded"))
+    return Fact(label, ago_element(last.asked_at), note=f"{last.get_answer_display()} ({last.answer})")

@@ -9,5 +9,5 @@ class ReasonForm(forms.Form):
     """Asks for the reason of a decision by hand; it is recorded with the name of the person."""
 
     reason = reason_field(
-        _("What you found or did; stays in the log and in the change log, with your name."), longest=REASON_LENGTH
+        _("What you found or did; kept in the log and in the registry changes, with your name."), longest=REASON_LENGTH
     )

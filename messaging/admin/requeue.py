@@ -5,10 +5,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 
-from config.admin_base.confirm_many import ManyAction, Report, apply_to_each, confirm_many
+from config.admin_base.confirm_many import ManyAction, Report, Tally, apply_to_each, confirm_many
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import ModelAdmin
 from messaging.admin.reason_form import ReasonForm
@@ -16,6 +15,7 @@ from messaging.models import Message
 from messaging.services.requeue import requeue_message
 
 MOST_AT_ONCE = 500
+COUNTED = ngettext_lazy("%(number)s message:", "%(number)s messages:", "count")
 
 
 def requeue_many(
@@ -24,31 +24,33 @@ def requeue_many(
     """Ask for the reason; then requeue the messages that can be, report how many, and return to the list."""
     question = Question(
         title=gettext("Put these messages back into the queue?"),
-        text=gettext("The database is offered each of them again. Those that did not end in Error are left out."),
+        text=gettext("The database is offered each of them again. Messages that are not in Error are skipped."),
         button=gettext("Put back"),
     )
 
-    def act(keys: Sequence[int], answers: dict[str, Any]) -> Report:
-        done, refused = apply_to_each(
-            keys, lambda pk: requeue_message(message_id=pk, reason=answers["reason"], actor=actor_of(request))
+    def act(keys: Sequence[int], answers: dict[str, Any]) -> Tally:
+        return Tally(
+            *apply_to_each(
+                keys, lambda pk: requeue_message(message_id=pk, reason=answers["reason"], actor=actor_of(request))
+            )
         )
-        return _report(done, refused)
 
-    many = ManyAction(question, act, _count_words, MOST_AT_ONCE, form=ReasonForm, shown_as="public_id")
+    many = ManyAction(question, act, _report, COUNTED, MOST_AT_ONCE, form=ReasonForm, shown_as="public_id")
     return confirm_many(model_admin, request, chosen, many)
 
 
-def _count_words(count: int) -> str:
-    return ngettext("%(number)s message:", "%(number)s messages:", count) % {"number": number_format(count)}
-
-
-def _report(done: int, refused: int) -> Report:
-    said = ngettext("%(count)d message is back in the queue.", "%(count)d messages are back in the queue.", done)
+def _report(tally: Tally) -> Report:
+    done, refused = tally.done, tally.left_out
+    said = ngettext(
+        "%(count)d message has been put back into the queue.",
+        "%(count)d messages have been put back into the queue.",
+        done,
+    )
     if not refused:
         return Report(said % {"count": done})
     left_out = ngettext(
-        "%(count)d was left out: only what ended in Error, and has a file, can go back.",
-        "%(count)d were left out: only what ended in Error, and has a file, can go back.",
+        "%(count)d skipped: only messages in Error that still have a file can be put back.",
+        "%(count)d skipped: only messages in Error that still have a file can be put back.",
         refused,
     )
     return Report(said % {"count": done}, left_out % {"count": refused})

@@ -5,12 +5,12 @@ from typing import cast
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import Principal, principal_of
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.common.errors import NotFound
 from config.common.times import format_time, truncate_to_milliseconds
 from config.common.web.streaming import stream
@@ -23,10 +23,11 @@ from messaging.api.shapes import (
     NewMessageSerializer,
     ReceiptSerializer,
 )
+from messaging.errors import IdTaken, MessageNotFound
 from messaging.files.envelope import VERSION
 from messaging.files.names import name_of
 from messaging.models import Device, ExchangeDatabase
-from messaging.protocol import Body, megabytes, read_body
+from messaging.protocol import Body, UnsupportedVersion, megabytes, read_body
 from messaging.selectors import get_receipt
 from messaging.services.fetch import confirm_message, fetch_messages
 from messaging.services.send import NewMessage, send_message
@@ -38,9 +39,14 @@ DEVICE = {AccessKey.Kind.DEVICE}
 class MessagesView(ApiView):
     key_kinds = {"GET": DEVICE, "POST": DEVICE}
     idempotent = False  # messages have ids of their own
+    reads_body_itself = True
 
-    @extend_schema(
-        operation_id="messages_fetch", tags=["messages"], parameters=[FetchQuery], responses=MessagesSerializer
+    @describe_call(
+        operation_id="messages_fetch",
+        summary="Fetch messages",
+        tags=["messages"],
+        parameters=[FetchQuery],
+        responses=MessagesSerializer,
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         """Fetch the oldest messages that are addressed to this device; they come again until they are confirmed."""
@@ -51,14 +57,20 @@ class MessagesView(ApiView):
         chunks = fetch_messages(device=calling_device(request), limits=limits)
         return StreamingHttpResponse(stream(chunks), content_type="application/json")
 
-    @extend_schema(
+    @describe_call(
         operation_id="messages_send",
+        summary="Send a message",
         tags=["messages"],
         request=NewMessageSerializer,
         responses={201: AcceptedSerializer, 200: AcceptedSerializer},
+        errors=[UnsupportedVersion, IdTaken],
     )
     def post(self, request: Request) -> Response:
-        """Send a message to a database. The same id with the same body is one message, however often it is sent."""
+        """Send a message to a database of the same enterprise.
+
+        The same id with the same body is one message, however often it is sent: 201 the first time, then 200 with the
+        same answer. Without `id` one is made, and then a repeat is another message.
+        """
         body = read_body(request._request.body, NewMessage)
         at = truncate_to_milliseconds(timezone.now())
         accepted = send_message(device=calling_device(request), body=body, at=at)
@@ -75,10 +87,21 @@ class MessagesView(ApiView):
 class ConfirmView(ApiView):
     key_kinds = {"POST": DEVICE}
     idempotent = False
+    reads_body_itself = True
 
-    @extend_schema(operation_id="messages_confirm", tags=["messages"], request=ConfirmSerializer, responses={204: None})
+    @describe_call(
+        operation_id="messages_confirm",
+        summary="Confirm a message",
+        tags=["messages"],
+        request=ConfirmSerializer,
+        responses={204: None},
+        errors=[UnsupportedVersion, MessageNotFound],
+    )
     def post(self, request: Request, message_id: str) -> Response:
-        """Say that the device has kept a message: it goes to Log and is not offered again."""
+        """Say that the device has stored a message: it goes to Log and is not offered again.
+
+        204 also the second time.
+        """
         if request._request.body:
             read_body(request._request.body, Body)
         confirm_message(device=calling_device(request), public_id=message_id)
@@ -88,9 +111,18 @@ class ConfirmView(ApiView):
 class ReceiptView(ApiView):
     key_kinds = {"GET": {AccessKey.Kind.DEVICE, AccessKey.Kind.DATABASE}}
 
-    @extend_schema(operation_id="messages_receipt", tags=["messages"], responses=ReceiptSerializer)
+    @describe_call(
+        operation_id="messages_receipt",
+        summary="Read a receipt",
+        tags=["messages"],
+        responses=ReceiptSerializer,
+        errors=[MessageNotFound],
+    )
     def get(self, request: Request, message_id: str) -> Response:
-        """Tell what became of a message that the caller sent."""
+        """Return what became of a message that the caller sent.
+
+        Its status, the error if there was one, the ids of replies.
+        """
         caller = principal_of(request)
         receipt = get_receipt(public_id=message_id, **_sender(caller))
         return Response(

@@ -2,24 +2,20 @@
 
 from typing import Any, ClassVar, Protocol
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from messaging.api.shapes import MessageReasonSerializer, WaitingMessageSerializer
+from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.files.envelope import VERSION
 from messaging.models import Message
+from messaging.protocol import UnsupportedVersion
 from messaging.selectors import get_message
 from messaging.services.set_aside import bring_back_message, set_aside_message
-
-SET_ASIDE_EXAMPLE = OpenApiExample(
-    "the ERP dies of it",
-    value={"version": 1, "enterprise": "acme", "reason": "the ERP dies of it"},
-    request_only=True,
-)
 
 
 class _Decide(Protocol):
@@ -42,12 +38,13 @@ class _DecisionView(ApiView):
 class SetAsideView(_DecisionView):
     decide = staticmethod(set_aside_message)
 
-    @extend_schema(
+    @describe_call(
         operation_id="messages_set_aside",
+        summary="Set a message aside",
         tags=["messages"],
         request=MessageReasonSerializer,
         responses=WaitingMessageSerializer,
-        examples=[SET_ASIDE_EXAMPLE],
+        errors=[UnsupportedVersion, MessageNotFound, NotWaiting, AlreadySetAside],
     )
     def post(self, request: Request, message_id: str) -> Response:
         """Keep a waiting message from being offered until it is brought back; its receipt says why.
@@ -60,11 +57,13 @@ class SetAsideView(_DecisionView):
 class BringBackView(_DecisionView):
     decide = staticmethod(bring_back_message)
 
-    @extend_schema(
+    @describe_call(
         operation_id="messages_bring_back",
+        summary="Bring a message back",
         tags=["messages"],
         request=MessageReasonSerializer,
         responses=WaitingMessageSerializer,
+        errors=[UnsupportedVersion, MessageNotFound, NotSetAside],
     )
     def post(self, request: Request, message_id: str) -> Response:
         """Offer a message again that was set aside, in its old place by time; otherwise 409 `not_set_aside`."""

@@ -1,9 +1,11 @@
 """The views that all four kinds of party share: list and register, get, change and end."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -11,7 +13,9 @@ from rest_framework.serializers import Serializer
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
+from config.common.errors import ApplicationError, Conflict, NotFound
 from config.common.web.pagination import paginate
 from messaging.api.shapes import NothingQuery, PartySerializer
 
@@ -77,15 +81,42 @@ class PartyView(ApiView):
         return Response(status=204)
 
 
-def describe_parties(name: str, listed: type[Serializer[Any]], made: type[Serializer[Any]]) -> Any:
+@dataclass(frozen=True)
+class PartyWords:
+    """How a kind of party is called in the OpenAPI document, and the errors that are about it."""
+
+    tag: str
+    one: str
+    """With its article."""
+    many: str
+    not_found: type[NotFound]
+    exists: Sequence[type[Conflict]]
+
+
+def describe_parties(
+    words: PartyWords, listed: type[Serializer[Any]], made: type[Serializer[Any]], *, registers: str, lists: str
+) -> Any:
     """Describe a `PartiesView` in the OpenAPI document."""
 
     def decorate(view: type[PartiesView]) -> type[PartiesView]:
         parameters: list[Any] = [*([] if view.query is NothingQuery else [view.query]), *PAGE_PARAMETERS]
         described = extend_schema_view(
-            get=extend_schema(operation_id=f"{name}_list", tags=[name], parameters=parameters, responses=listed),
-            post=extend_schema(
-                operation_id=f"{name}_create", tags=[name], request=view.serializer, responses={201: made}
+            get=describe_call(
+                operation_id=f"{words.tag}_list",
+                summary=f"List {words.many}",
+                description=lists,
+                tags=[words.tag],
+                parameters=parameters,
+                responses=listed,
+            ),
+            post=describe_call(
+                operation_id=f"{words.tag}_create",
+                summary=f"Register {words.one}",
+                description=registers,
+                tags=[words.tag],
+                request=view.serializer,
+                responses={201: made},
+                errors=words.exists,
             ),
         )
         return described(view)
@@ -93,15 +124,39 @@ def describe_parties(name: str, listed: type[Serializer[Any]], made: type[Serial
     return decorate
 
 
-def describe_party(name: str, *, end: str) -> Any:
-    """Describe a `PartyView` in the OpenAPI document."""
+def describe_party(
+    words: PartyWords, *, end: str, ends: str, changes: str, errors: Sequence[type[ApplicationError]] = ()
+) -> Any:
+    """Describe a `PartyView` in the OpenAPI document; `errors` are those of its end alone."""
 
     def decorate(view: type[PartyView]) -> type[PartyView]:
         shape = view.serializer
         described = extend_schema_view(
-            get=extend_schema(operation_id=f"{name}_get", tags=[name], responses=shape),
-            patch=extend_schema(operation_id=f"{name}_change", tags=[name], request=shape, responses=shape),
-            delete=extend_schema(operation_id=f"{name}_{end}", tags=[name], responses={204: None}),
+            get=describe_call(
+                operation_id=f"{words.tag}_get",
+                summary=f"Read {words.one}",
+                description=f"Return {words.one} by its id.",
+                tags=[words.tag],
+                responses=shape,
+                errors=[words.not_found],
+            ),
+            patch=describe_call(
+                operation_id=f"{words.tag}_change",
+                summary=f"Change {words.one}",
+                description=changes,
+                tags=[words.tag],
+                request=shape,
+                responses=shape,
+                errors=[words.not_found],
+            ),
+            delete=describe_call(
+                operation_id=f"{words.tag}_{end}",
+                summary=f"{end.title()} {words.one}",
+                description=ends,
+                tags=[words.tag],
+                responses={204: None},
+                errors=[words.not_found, *errors],
+            ),
         )
         return described(view)
 

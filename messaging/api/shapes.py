@@ -60,7 +60,7 @@ class PartyIdField(serializers.RegexField):
 class PartySerializer(StrictSerializer):
     """An id may be given to a new party; later it may be repeated, but not changed."""
 
-    id = PartyIdField(required=False, help_text=_("made when it is left out"))
+    id = PartyIdField(required=False, help_text=_("generated if omitted"))
     name = serializers.CharField(max_length=LONGEST_NAME)
 
     def validate_id(self, value: str) -> str:
@@ -154,7 +154,7 @@ class ReceiptSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     status = serializers.ChoiceField(Message.Status.choices)
     error_text = serializers.CharField(allow_null=True)
-    error_code = serializers.JSONField(allow_null=True, help_text=_("a number of the ERP's, or a word of ours"))
+    error_code = serializers.JSONField(allow_null=True, help_text=_("a number from the ERP, or one of our words"))
     replies = serializers.ListField(child=serializers.CharField())
     updated_at = TimestampField()
     correlation_id = serializers.CharField()
@@ -164,7 +164,7 @@ class ReasonSerializer(StrictSerializer):
     """A decision by hand, and why; in the version of all bodies of messaging and exchange."""
 
     version = serializers.IntegerField()
-    reason = serializers.CharField(max_length=REASON_LENGTH, help_text=_("stays in the log and in the change log"))
+    reason = serializers.CharField(max_length=REASON_LENGTH, help_text=_("kept in the log and in the registry changes"))
 
     def to_internal_value(self, data: Any) -> Any:
         require_version(data.get("version") if isinstance(data, dict) else None)

@@ -20,7 +20,7 @@ from messaging.models.message import Message
 
 
 def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
-    """Write the files of messages of one database and direction as drafts, all or none."""
+    """Write the message files of one database and direction as drafts, all or none."""
     if not messages:
         return
     drafts = [draft_of(message) for message, _ in messages]

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from django.utils.translation import gettext_noop
+
 from config.common.files import delete_durably, move_all_durably, move_durably, translate_disk_errors
-from messaging.files.paths import draft_of, ensure_folders, path_of, possible_paths
-from messaging.files.volume import volume_present
+from messaging.files.paths import draft_of, path_of, possible_paths
+from messaging.files.volume import check_folder, volume_present
 from messaging.models.message import Message
 
 LOOKS = 3
+MISSING = gettext_noop("the file is in none of its folders")
 
 
 class FileMissing(Exception):
@@ -57,7 +60,7 @@ def place_files(messages: Sequence[Message]) -> None:
             raise FileMissing(target.name)
         moves += ((source, target) for source in sources)
     if moves:
-        ensure_folders(messages[0].database_id)
+        check_folder(messages[0].database_id)
         move_all_durably(moves)
 
 
@@ -96,7 +99,7 @@ def _move_from_anywhere(message: Message) -> bool:
     sources = [path for path in possible_paths(message) if is_file(path)]
     if not sources:
         return is_file(target)
-    ensure_folders(message.database_id)
+    check_folder(message.database_id)
     for source in sources:  # beside a file in its folder lies what a crash left of a move: finishing it removes that
         move_durably(source, target)
     return True

@@ -80,10 +80,10 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (FileMissing, FileNotFoundError) as error:
-        reason = gettext("It is not in its folder: it may be on its way to another one, or someone has taken it away.")
+        reason = gettext("It is not in its folder: it may be on its way to another one, or somebody has removed it.")
         raise FileUnavailable(reason=reason) from error
     except FileForeign as error:
-        raise FileUnavailable(reason=gettext("Something that is no file has its name.")) from error
+        raise FileUnavailable(reason=gettext("Something other than a file has this name.")) from error
     except (Unreadable, OSError) as error:
         raise FileUnavailable(reason=str(error)) from error
 

@@ -23,7 +23,7 @@ class Unreadable(Exception):
 
 
 class OutOfResources(ApplicationError):
-    """Too many files are open at this moment. Repeat the call a little later."""
+    """Too many files are open right now. Repeat the call a little later."""
 
     status = 503
     retry_after = 5

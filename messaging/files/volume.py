@@ -16,27 +16,27 @@ from django.utils.translation import gettext_noop
 
 from config.common.errors import VolumeAway
 from config.common.files import DRAFT, make_folder, sync_folder, translate_disk_errors, write_draft
-from messaging.files.paths import ensure_folders, path_of, possible_paths, root
+from messaging.files.paths import ensure_folders, folder_path, path_of, possible_paths, root
 from messaging.models import ExchangeDatabase, Message, MessageVolume
 
 MARKER = ".volume"
 SAMPLE = 100
 """So many of the oldest and of the newest messages are looked for before a folder without a marker is adopted."""
 NO_MARKER = gettext_noop(
-    "The volume of the message files is away: there is no marker in %(path)s on %(node)s. Mount it;"
-    " nothing is given up meanwhile"
+    "The volume with the message files is not available: there is no marker in %(path)s on %(node)s. Mount it; no "
+    "message is dropped meanwhile"
 )
-OTHER_MARKER = gettext_noop("The volume in %(path)s on %(node)s is not that of the message files of this database")
+OTHER_MARKER = gettext_noop("The volume in %(path)s on %(node)s does not hold the message files of this database")
 NO_FILES = gettext_noop(
-    "The folder %(path)s on %(node)s has no marker, and none of the files of the messages: mount the volume, or adopt"
-    " the folder"
+    "The folder %(path)s on %(node)s has neither a marker nor any of the message files: mount the volume, or adopt "
+    "the folder"
 )
 NO_FOLDER = gettext_noop(
-    "The message folder %(path)s is missing on %(node)s: bring it back, or make an empty one if its files are lost for"
-    " good"
+    "The message folder %(path)s is missing on %(node)s: mount or restore it; if its files are lost for good, run "
+    "`manage.py reindex_messages --adopt-volume`"
 )
 UNREADABLE = gettext_noop(
-    "The volume of the message files cannot be read: %(path)s on %(node)s: %(reason)s (errno %(errno)s)"
+    "The volume with the message files cannot be read: %(path)s on %(node)s: %(reason)s (errno %(errno)s)"
 )
 # A process has used up its own resources: this says nothing of the volume.
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
@@ -61,18 +61,32 @@ def check_marker(marker: uuid.UUID | None) -> None:
 
 
 def check_folder(database_id: str) -> None:
-    """Raise `VolumeAway` unless the volume is there, with the folder of this database."""
+    """Raise `VolumeAway` unless the volume is there, with all folders of this database."""
     check_volume()
-    folder = root() / database_id
-    if not folder.is_dir():
-        raise VolumeAway(NO_FOLDER, path=str(folder))
+    missing = find_missing_folder(database_id)
+    if missing is not None:
+        raise VolumeAway(NO_FOLDER, path=str(missing))
+
+
+def find_missing_folder(database_id: str) -> Path | None:
+    """Return the first folder of this database that is missing; its own, if that is away, perhaps with its mount."""
+    folders = [root() / database_id, *(folder_path(database_id, folder) for folder in Message.Folder.values)]
+    try:
+        return next((folder for folder in folders if not folder.is_dir()), None)
+    except OSError as error:  # a mount that has died says so of its folders too
+        raise _unreadable(root() / database_id, error) from error
 
 
 def check_new_folders(database_id: str) -> None:
     """Raise `VolumeAway` unless the folders of this database may be created: with messages it has them already."""
     check_volume()
-    if Message.objects.filter(database=database_id, file_gone_at=None).exists():
+    if has_files(database_id):
         check_folder(database_id)
+
+
+def has_files(database_id: str) -> bool:
+    """Return whether files of this database must be on the volume, and so its folders too."""
+    return Message.objects.filter(database=database_id, file_gone_at=None).exists()
 
 
 @contextmanager
@@ -119,9 +133,13 @@ def read_marker() -> uuid.UUID | None:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     except OSError as error:
-        if error.errno in _SCARCE:
-            raise
-        raise VolumeAway(UNREADABLE, path=str(path), reason=error.strerror, errno=error.errno) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> Exception:
+    if error.errno in _SCARCE:
+        return error
+    return VolumeAway(UNREADABLE, path=str(path), reason=error.strerror, errno=error.errno)
 
 
 def check_writable() -> None:

@@ -73,7 +73,7 @@ class Message(models.Model):
     error_code = models.CharField(_("error code"), max_length=20, blank=True, default="")
     settled_at = models.DateTimeField(_("settled"), null=True)
     updated_at = models.DateTimeField(_("updated"), db_default=Now())
-    setbacks = models.PositiveSmallIntegerField(_("setbacks running"), default=0)
+    setbacks = models.PositiveSmallIntegerField(_("setbacks in a row"), default=0)
     """How often running it was left out or deadlocked, or the ERP fell silent with it or rolled it back."""
     is_postponed = models.BooleanField(_("after the others"), default=False)
     isolation = models.PositiveSmallIntegerField(_("isolation"), default=0, db_default=0)

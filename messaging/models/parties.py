@@ -96,3 +96,34 @@ class ExchangeDatabase(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LastRequest(models.Model):
+    """When a database last asked for messages (API_1) and what it was answered; kept to within some seconds.
+
+    Calls that begin a process leave a process. Those that find nothing leave this one row, whatever their number.
+    """
+
+    class Answer(models.TextChoices):
+        OK = "OK", _("messages handed out")
+        IDLE = "IDLE", _("no messages waiting")
+        BUSY = "BUSY", _("busy with another process")
+
+    database = models.OneToOneField(
+        ExchangeDatabase,
+        verbose_name=_("database"),
+        primary_key=True,
+        on_delete=models.CASCADE,
+        related_name="last_request",
+    )
+    asked_at = models.DateTimeField(_("last request"))
+    lane = models.JSONField(_("lane"), default=list)
+    """The subsystems it asked for; empty: all."""
+    answer = models.CharField(_("answer"), max_length=4, choices=Answer.choices)
+
+    class Meta:
+        verbose_name = _("last request")
+        verbose_name_plural = _("last requests")
+
+    def __str__(self) -> str:
+        return f"{self.database_id} {self.answer}"

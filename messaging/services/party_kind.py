@@ -100,7 +100,8 @@ class PartyKind(Generic[RowT, ValuesT]):
         """Let the change log record and revert the changes of this kind."""
         names = tuple(field.name for field in fields(self.values))
         find, restore = self._find_values, self.restore
-        track(Tracked(kind=self.name, fields=names, find=find, restore=restore, scope=Scope.PARTIES_WRITE))
+        page = f"admin:messaging_{self.model._meta.model_name}_change"
+        track(Tracked(kind=self.name, fields=names, find=find, restore=restore, page=page, scope=Scope.PARTIES_WRITE))
 
     def restore(self, party_id: str, values: Values | None, actor: str) -> None:
         """Restore the values of the change log; a registration is reverted by deactivation, as DELETE would do it."""

@@ -34,12 +34,12 @@ def enterprise_faults(enterprise_id: str, *, was: str = "") -> Faults:
         return {"enterprise": [gettext("The enterprise cannot be changed.")]}
     if was or (is_party_id(enterprise_id) and Enterprise.objects.filter(pk=enterprise_id).exists()):
         return {}
-    return {"enterprise": [gettext("There is no such enterprise.")]}
+    return {"enterprise": [gettext("Enterprise not found.")]}
 
 
 def subsystem_faults(subsystem: Subsystem | None, *, enterprise_id: str) -> Faults:
     if subsystem is None:
-        return {"subsystem": [gettext("There is no such subsystem.")]}
+        return {"subsystem": [gettext("Subsystem not found.")]}
     if subsystem.enterprise_id != enterprise_id:
         return {"subsystem": [gettext("This subsystem belongs to another enterprise.")]}
     return {}

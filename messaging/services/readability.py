@@ -1,4 +1,4 @@
-"""Whether the files of messages can be read: checked before the first byte of an answer is sent."""
+"""Whether the message files can be read: checked before the first byte of an answer is sent."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from messaging.files.placement import FileForeign, FileMissing
+from messaging.files.placement import MISSING, FileForeign, FileMissing
 from messaging.files.reader import Unreadable, as_application_error, check_file, join_files
 from messaging.models import Message
 from messaging.services.file_errors import report_file_error
@@ -47,7 +47,8 @@ def _is_readable(message: Message, whole: bool) -> bool:
     try:
         _check(message, whole)
     except (Unreadable, FileMissing, FileForeign) as error:
-        _give_up(message, str(error), is_there=isinstance(error, Unreadable))
+        reason = MISSING if isinstance(error, FileMissing) else str(error)
+        _give_up(message, reason, is_there=isinstance(error, Unreadable))
         return False
     return True
 

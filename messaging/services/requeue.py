@@ -28,7 +28,7 @@ Folder, Status = Message.Folder, Message.Status
 
 
 REQUEUED = gettext_noop("Message %(message)s to %(database)s was put back into the queue by %(actor)s: %(why)s")
-FILE_RESTORED = gettext_noop("The file of message %(message)s of %(database)s was brought back by %(actor)s: %(why)s")
+FILE_RESTORED = gettext_noop("The file of message %(message)s of %(database)s was restored by %(actor)s: %(why)s")
 
 
 def requeue_message(*, message_id: int, reason: str, actor: str) -> None:
@@ -150,7 +150,7 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         record_event(NewEvent("message.requeued", subject, timezone.now(), data))
         close_alert(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
     else:
-        close_alert(FILE_ERROR, subject, gettext_noop("the file was brought back"))
+        close_alert(FILE_ERROR, subject, gettext_noop("the file was restored"))
 
 
 def _values(message: Message) -> dict[str, Any]:

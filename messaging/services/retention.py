@@ -84,11 +84,11 @@ def report_foreign_files() -> None:
     """Report to staff what lies in the message folders and is no message file; it is left alone."""
     foreign = [found for found in scan_files() if found.name is None]
     if not foreign:
-        close_alert(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
+        close_alert(FOREIGN, "messages", gettext_noop("no foreign files in the message folders"))
         return
     names = sorted(f"{found.database_id}/{found.folder}/{_printable(found.path.name)}" for found in foreign)
     detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}
-    title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
+    title = gettext_noop("Files in the message folders that are not messages (%(count)s): %(names)s")
     with transaction.atomic():
         raise_alert(FOREIGN, "messages", title, detail)
         write_log_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)

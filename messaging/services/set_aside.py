@@ -19,7 +19,7 @@ from notifications.services.events import NewEvent, record_event
 
 SETBACKS = "message.setbacks"
 SET_ASIDE = gettext_noop("Message %(message)s to %(database)s was set aside by %(actor)s: %(why)s")
-BROUGHT_BACK = gettext_noop("Message %(message)s to %(database)s was brought back by %(actor)s: %(why)s")
+BROUGHT_BACK = gettext_noop("Message %(message)s to %(database)s was restored by %(actor)s: %(why)s")
 
 
 def set_aside_message(*, message_id: int, reason: str, actor: str) -> None:

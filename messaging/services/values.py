@@ -27,6 +27,6 @@ def read_created_at(text: str | None, *, at: datetime, field: str = "created_at"
     except ValueError as error:
         raise Invalid({field: [gettext("Must be a time such as 2026-01-31T23:59:59.000Z.")]}) from error
     if not EARLIEST <= created_at <= at + AHEAD:
-        rule = gettext("Must not be before 2020 nor more than five minutes ahead.")
+        rule = gettext("Must not be before 2020 or more than five minutes in the future.")
         raise Invalid({field: [rule]})
     return created_at

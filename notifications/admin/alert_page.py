@@ -9,9 +9,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.common.actors import say_actor
 from config.common.text_templates import render_text
 from notifications.admin.presentation import delivery_badge
 from notifications.models import Alert, Delivery, Event
+from notifications.presentation import say_reason
 from notifications.selectors import newest_about
 from notifications.subjects import alert_subject
 
@@ -55,7 +57,8 @@ def build_alert_page(request: HttpRequest, alert: Alert) -> AlertPage:
 
 def _event_entry(event: Event) -> TimelineEntry:
     payload = event.payload
-    who = payload.get("by") or (gettext("by itself") if event.type == "alert.resolved" else "")
+    by = str(payload.get("by") or "")
+    who = say_actor(by) if by else (gettext("automatically") if event.type == "alert.resolved" else "")
     resolution = render_text(payload.get("resolution", ""), {})
     return TimelineEntry(event.at, str(WORDS[event.type]), who, more=resolution)
 
@@ -64,5 +67,5 @@ def _delivery_entry(delivery: Delivery) -> TimelineEntry:
     channel, _colon, address = delivery.endpoint.url.partition(":")
     words = {"mailto": gettext("e-mail to"), "sms": gettext("SMS to")}.get(channel, channel)
     tries = gettext("attempts: %(count)s") % {"count": delivery.attempts_made} if delivery.attempts_made > 1 else ""
-    more = ", ".join(part for part in (render_text(delivery.reason, {}), tries) if part)
+    more = ", ".join(part for part in (say_reason(delivery.reason), tries) if part)
     return TimelineEntry(delivery.created_at, words, address, delivery_badge(delivery), more)

@@ -1,4 +1,5 @@
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -6,16 +7,15 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.timesince import timesince
-from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy, pgettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.access.scopes import Scope, permission
-from config.admin_base.confirm_many import apply_to_each
+from config.admin_base.confirm_many import ManyAction, Report, Tally, apply_to_each, confirm_many
+from config.admin_base.mute import MuteForm, is_muted, muted_badge
 from config.admin_base.pages import (
     BigTableAdmin,
     Question,
@@ -27,13 +27,20 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
+from config.admin_base.times import ago_element, time_element
+from config.common.actors import say_actor
 from config.common.text_templates import render_text
 from notifications.admin.alert_page import build_alert_page
+from notifications.admin.presentation import name_rows, named_of, severity_element, subject_element
+from notifications.alert_kinds import Severity, say_kind
 from notifications.decisions import awaits_decision
 from notifications.models import Alert
-from notifications.names import name_subject, page_of_subject
+from notifications.names import page_of_subject
+from notifications.presentation import say_details
 from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
+MOST_AT_ONCE = 1000
+COUNTED = ngettext_lazy("%(number)s alert:", "%(number)s alerts:", "count")
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
 
 
@@ -56,42 +63,52 @@ class StatusFilter(DropdownFilter):
         return queryset.exclude(status=Alert.Status.RESOLVED)
 
 
+class SeverityFilter(DropdownFilter):
+    title = _("severity")
+    parameter_name = "severity"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(str(value), label) for value, label in Severity.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
+        severities = {str(severity.value): severity for severity in Severity}
+        chosen = severities.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(severity=chosen)
+
+
 class ResolveForm(forms.Form):
     note = forms.CharField(
         label=_("Note"),
         required=False,
         max_length=200,
-        help_text=_("What was done; stays on the alert, with your name."),
+        help_text=_("What was done; kept with the alert, with your name."),
         widget=UnfoldAdminTextInputWidget,
     )
 
 
-class MuteForm(forms.Form):
-    seconds = forms.TypedChoiceField(
-        label=_("For how long"),
-        coerce=int,
-        choices=[
-            (3600, _("an hour")),
-            (8 * 3600, _("eight hours")),
-            (86_400, _("a day")),
-            (7 * 86_400, _("a week")),
-        ],
-        widget=UnfoldAdminSelectWidget,
-    )
+class AlertMuteForm(MuteForm):
+    """A mute of an alert ends by its time alone."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        length = self.fields["length"]
+        assert isinstance(length, forms.ChoiceField)
+        length.choices = [("1h", _("1 hour")), ("8h", _("8 hours")), ("until", _("until the time below"))]
 
 
 @admin.register(Alert)
 class AlertAdmin(BigTableAdmin[Alert]):
-    list_display = ("state", "summary", "subject", "count", "last")
+    list_display = ("severity_mark", "summary", "state", "subject_link", "count", "first", "last")
     list_display_links = ("summary",)
-    list_filter = (StatusFilter,)
-    list_filter_submit = True
+    list_filter = (StatusFilter, SeverityFilter)
+    empty_text = _("Nothing needs attention.")
     search_fields = ("=subject", "=kind", "=correlation_id")
-    search_help_text = _("Exact subject, kind or correlation id")
+    search_help_text = _("Exact object, kind or correlation id")
     fields = (
+        "severity_mark",
         "state",
         "headline",
-        "kind",
+        "kind_words",
         "about",
         "facts",
         "count",
@@ -100,40 +117,51 @@ class AlertAdmin(BigTableAdmin[Alert]):
         "hands",
         "chain",
     )
-    actions = ("acknowledge_chosen",)
+    actions = ("acknowledge_chosen", "mute_chosen")
     actions_detail = ("acknowledge", "mute", "resolve")
     actions_row = ("acknowledge", "mute", "resolve")
+    list_before_template = "admin/notifications/alert_reach.html"
     change_form_outer_after_template = "admin/notifications/alert/timeline.html"
 
     class Media:
         css = {"all": ["postern/sensors.css"]}
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """Return open alerts first; with the filter `all`, the newest first."""
-        return ("-id",) if request.GET.get("status") == "all" else ("-status", "-id")
+        """Return open alerts first, the most severe before the others and of these the oldest; what is over by age."""
+        is_over = request.GET.get("status") in ("all", Alert.Status.RESOLVED)
+        return ("-id",) if is_over else ("-status", "severity", "id")
 
-    @display(description=_("status"))
+    @display(description=_("severity"), ordering="severity")
+    def severity_mark(self, alert: Alert) -> SafeString:
+        return severity_element(Severity(alert.severity))
+
+    @display(description=_("kind"))
+    def kind_words(self, alert: Alert) -> SafeString:
+        return format_html('<span title="{}">{}</span>', alert.kind, say_kind(alert.kind))
+
+    @display(description=_("status"), ordering="status")
     def state(self, alert: Alert) -> SafeString:
         word = badge(alert.get_status_display(), COLOURS[Alert.Status(alert.status)])
-        if alert.status == Alert.Status.RESOLVED or not is_muted(alert):
+        if alert.status == Alert.Status.RESOLVED:
             return word
-        return format_html("{} {}", word, badge(gettext("muted"), "info"))
+        return format_html("{} {}", word, muted_badge(alert.muted_until))
 
     @display(description=_("alert"))
     def headline(self, alert: Alert) -> str:
         return alert.words
 
-    @display(description=_("alert"))
+    @display(description=_("alert"), ordering="kind")
     def summary(self, alert: Alert) -> SafeString:
         return format_html('<span class="pst-url">{}</span>', alert.words)
 
-    @display(description=_("subject"))
+    @display(description=_("object"), ordering="subject")
+    def subject_link(self, alert: Alert) -> SafeString | str:
+        return subject_element(alert.subject, named_of(alert))
+
+    @display(description=_("object"))
     def about(self, alert: Alert) -> SafeString | str:
         """Return a link to the page of the subject, if it has one."""
-        named = name_subject(alert.subject)
-        if named is None or not named.page:
-            return alert.subject
-        link = format_html('<a class="pst-link" href="{}">{}</a>', named.page, named.text)
+        link = subject_element(alert.subject, named_of(alert))
         if alert.status == Alert.Status.RESOLVED or not awaits_decision(alert.kind, alert.subject):
             return link
         return format_html("{} <small>{}</small>", link, gettext("decide there: that closes the alert"))
@@ -142,39 +170,35 @@ class AlertAdmin(BigTableAdmin[Alert]):
     def chain(self, alert: Alert) -> SafeString | str:
         return trace_link(alert.correlation_id)
 
-    @display(description=_("last"))
+    @display(description=_("first raised"), ordering="first_at")
+    def first(self, alert: Alert) -> SafeString:
+        return ago_element(alert.first_at)
+
+    @display(description=_("last raised"), ordering="last_at")
     def last(self, alert: Alert) -> SafeString:
-        """Return how long ago it was raised last, on one line."""
-        now = timezone.now()
-        is_new = now - alert.last_at < timedelta(minutes=1)
-        time = (
-            gettext("just now")
-            if is_new
-            else gettext("%(time)s ago") % {"time": timesince(alert.last_at, now, depth=1)}
-        )
-        return format_html('<span class="pst-nowrap">{}</span>', time)
+        return ago_element(alert.last_at)
 
     @display(description=_("details"))
     def facts(self, alert: Alert) -> SafeString | str:
-        rows = [(name, value) for name, value in alert.detail.items()]
+        rows = say_details(alert.detail).items()
         return format_html_join("", '<div><span class="pst-quiet">{}:</span> {}</div>', rows) or "–"
 
-    @display(description=_("handled by"))
+    @display(description=_("assigned to"))
     def hands(self, alert: Alert) -> SafeString | str:
         """Return who acknowledged and resolved it, until when it is muted, or when the next rung is notified."""
         known = list[tuple[str, str, Any]]()
         if alert.acknowledged_at is not None:
-            known.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
+            known.append((gettext("acknowledged"), say_actor(alert.acknowledged_by), alert.acknowledged_at))
         if alert.resolved_at is not None:
-            who = alert.resolved_by or gettext("by itself")
+            who = say_actor(alert.resolved_by) if alert.resolved_by else gettext("automatically")
             words = f"{who}, {render_text(alert.resolution, {})}".strip(", ")
             known.append((pgettext("alert", "resolved"), words, alert.resolved_at))
-        elif is_muted(alert):
+        elif is_muted(alert.muted_until):
             known.append((gettext("muted until"), "", alert.muted_until))
         elif alert.due_at is not None:
-            known.append((gettext("next rung"), "", alert.due_at))
-        rows = [(word, who, date_format(timezone.localtime(at), "DATETIME_FORMAT")) for word, who, at in known]
-        return format_html_join("", "<div>{} {} · {}</div>", rows) or "–"
+            known.append((gettext("nobody yet, next escalation"), "", alert.due_at))
+        rows = [(f"{who}, {word}" if who else word, time_element(at)) for word, who, at in known]
+        return format_html_join("", "<div>{} · {}</div>", rows) or "–"
 
     def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         """Offer the actions to operators, as long as the alert is not resolved."""
@@ -188,6 +212,9 @@ class AlertAdmin(BigTableAdmin[Alert]):
         is_open = alert is None or alert.status == Alert.Status.OPEN
         return is_open and self.has_operate_permission(request, object_id)
 
+    def complete_rows(self, rows: Iterable[Alert]) -> None:
+        name_rows(rows)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -196,20 +223,53 @@ class AlertAdmin(BigTableAdmin[Alert]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
-    def acknowledge_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> None:
-        """Acknowledge those of the chosen alerts that are still open."""
-        is_open = chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True)
-        # Refused where somebody else was faster.
-        done, _refused = apply_to_each(is_open, lambda pk: acknowledge_alert(pk, actor_of(request)))
-        said = ngettext("%(count)d alert has been acknowledged.", "%(count)d alerts have been acknowledged.", done)
-        messages.success(request, said % {"count": done})
+    def acknowledge_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> HttpResponse | None:
+        question = Question(
+            title=gettext("Acknowledge these alerts?"),
+            text=gettext(
+                "You take them on: no one else is notified of them. Those that are no longer open are skipped."
+            ),
+            button=gettext("Acknowledge"),
+        )
+
+        def act(keys: Sequence[int], answers: dict[str, Any]) -> Tally:
+            return Tally(*apply_to_each(keys, lambda pk: acknowledge_alert(pk, actor_of(request))))
+
+        def describe(tally: Tally) -> Report:
+            done = tally.done
+            said = ngettext("%(count)d alert acknowledged.", "%(count)d alerts acknowledged.", done)
+            return _report(said % {"count": done}, tally)
+
+        return confirm_many(self, request, chosen, ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE))
+
+    @admin.action(description=_("Mute"), permissions=["operate"])
+    def mute_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> HttpResponse | None:
+        question = Question(
+            title=gettext("Mute these alerts?"),
+            text=gettext(
+                "No one is notified of them until then, even if they close and are raised again. Resolved ones are "
+                "skipped."
+            ),
+            button=gettext("Mute"),
+        )
+
+        def act(keys: Sequence[int], answers: dict[str, Any]) -> Tally:
+            seconds = _seconds_until(answers["muted_until"])
+            return Tally(*apply_to_each(keys, lambda pk: mute_alert(pk, actor_of(request), seconds)))
+
+        def describe(tally: Tally) -> Report:
+            said = ngettext("%(count)d alert is muted.", "%(count)d alerts are muted.", tally.done)
+            return _report(said % {"count": tally.done}, tally)
+
+        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, form=AlertMuteForm)
+        return confirm_many(self, request, chosen, many)
 
     @action(description=_("Acknowledge"), permissions=["acknowledge"], url_path="acknowledge", icon="front_hand")
     def acknowledge(self, request: HttpRequest, object_id: str) -> HttpResponse:
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Acknowledge this alert?"),
-            text=gettext("You take it on: nobody else is notified of it. Repeats are still counted."),
+            text=gettext("You take it on: nobody else is notified. Repeats are still counted."),
             button=gettext("Acknowledge"),
         )
 
@@ -224,15 +284,16 @@ class AlertAdmin(BigTableAdmin[Alert]):
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Mute this alert?"),
-            text=gettext("Nobody is notified of it for that time, also when it closes and is raised again."),
+            text=gettext("Nobody is notified during that time, even if the alert closes and is raised again."),
             button=gettext("Mute"),
         )
 
         def act(answers: dict[str, Any]) -> str:
-            mute_alert(alert.pk, actor_of(request), answers["seconds"])
+            mute_alert(alert.pk, actor_of(request), _seconds_until(answers["muted_until"]))
             return gettext("The alert is muted.")
 
-        return ask_then_act(self, request, alert, question=question, act=act, form=MuteForm(request.POST or None))
+        form = AlertMuteForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, alert, question=question, act=act, form=form)
 
     @action(description=_("Resolve"), permissions=["operate"], url_path="resolve", icon="task_alt")
     def resolve(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -241,7 +302,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             return self._lead_to_decision(request, alert)
         question = Question(
             title=gettext("Resolve this alert?"),
-            text=gettext("It leaves the inbox. If its cause occurs again, a new alert is raised."),
+            text=gettext("It leaves the list of open alerts. If the cause occurs again, a new alert is raised."),
             button=gettext("Resolve"),
         )
 
@@ -254,12 +315,19 @@ class AlertAdmin(BigTableAdmin[Alert]):
 
     def _lead_to_decision(self, request: HttpRequest, alert: Alert) -> HttpResponse:
         """Refuse to close an alert that stands for a decision, and link to the page of the decision."""
-        words = gettext("This alert stands for a decision and is closed by it alone.")
+        words = gettext("This alert needs a decision and is closed only by it.")
         page = page_of_subject(alert.subject)
         link = format_html('<a class="pst-link" href="{}">{}</a>', page, gettext("Decide")) if page else ""
         messages.error(request, format_html("{} {}", words, link))
         return HttpResponseRedirect(page_of(self, alert))
 
 
-def is_muted(alert: Alert) -> bool:
-    return alert.muted_until is not None and timezone.now() < alert.muted_until
+def _seconds_until(time: datetime) -> int:
+    return max(1, round((time - timezone.now()).total_seconds()))
+
+
+def _report(said: str, tally: Tally) -> Report:
+    if not tally.left_out:
+        return Report(said)
+    words = ngettext("%(count)d skipped.", "%(count)d skipped.", tally.left_out)
+    return Report(said, words % {"count": tally.left_out})

@@ -3,6 +3,7 @@
 Each batch is a call of its own and committed at its end: nothing is lost if the page is closed or loaded anew.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -23,9 +23,9 @@ from notifications.models import Delivery, Endpoint
 from notifications.names import Named, name_endpoints
 from notifications.services.resend import (
     MOST_COUNTED,
+    DeadLetters,
     count_dead_letters,
     resend_dead_letters,
-    select_dead_letters,
 )
 
 ENDPOINTS_SHOWN = 100
@@ -55,13 +55,14 @@ def dead_letters_view(model_admin: ModelAdmin[Delivery], request: HttpRequest) -
         if not may_resend:
             raise PermissionDenied
         return _resend_batch(request)
-    total = count_dead_letters()
+    found = count_dead_letters()
+    total = sum(letters.count for letters in found)
     context = {
         **model_admin.admin_site.each_context(request),
-        "title": gettext("Dead letters"),
+        "title": gettext("Undelivered messages"),
         "total": total,
         "is_more": total >= MOST_COUNTED,
-        "piles": _find_piles(),
+        "piles": _make_piles(found[:ENDPOINTS_SHOWN]),
         "may_resend": may_resend,
     }
     return TemplateResponse(request, "admin/notifications/delivery/dead.html", context)
@@ -75,17 +76,16 @@ def _resend_batch(request: HttpRequest) -> HttpResponse:
     batch = resend_dead_letters(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse(asdict(batch))
-    said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", batch.resent)
+    said = ngettext("%(count)d message is being resent.", "%(count)d messages are being resent.", batch.resent)
     messages.success(request, said % {"count": batch.resent})
     return HttpResponseRedirect(reverse("admin:notifications_delivery_dead"))
 
 
-def _find_piles() -> list[Pile]:
-    """Return the largest piles; no more rows are read than `MOST_COUNTED`."""
-    counted = select_dead_letters().order_by()[:MOST_COUNTED].values("pk")
-    grouped = Delivery.objects.filter(pk__in=counted).order_by().values("endpoint")
-    rows = grouped.annotate(count=Count("pk"), oldest=Min("created_at")).order_by("-count")[:ENDPOINTS_SHOWN]
-    found = list(rows.values_list("endpoint", "count", "oldest"))
-    ids = [endpoint_id for endpoint_id, *_ in found]
-    endpoints, owners = Endpoint.objects.in_bulk(ids), name_endpoints(ids)
-    return [Pile(endpoints[pk], owners.get(pk), count, oldest) for pk, count, oldest in found]
+def _make_piles(found: Sequence[DeadLetters]) -> list[Pile]:
+    oldest = Delivery.objects.select_related("endpoint").defer("body").in_bulk([each.oldest_id for each in found])
+    owners = name_endpoints([each.endpoint_id for each in found])
+    return [
+        Pile(letter.endpoint, owners.get(each.endpoint_id), each.count, letter.created_at)
+        for each in found
+        if (letter := oldest.get(each.oldest_id)) is not None  # it may have expired meanwhile
+    ]

@@ -1,3 +1,4 @@
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -5,19 +6,18 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.timesince import timesince, timeuntil
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.access.scopes import Scope, permission
-from config.admin_base.confirm_many import apply_to_each
+from config.admin_base.confirm_many import ManyAction, Report, Tally, apply_to_each, confirm_many
 from config.admin_base.pages import (
     BigTableAdmin,
     Question,
@@ -28,17 +28,21 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
-from config.common.text_templates import render_text
+from config.admin_base.times import length_element
+from config.common.durations import say_length
 from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.events import as_code
-from notifications.admin.presentation import delivery_badge, nowrap
+from notifications.admin.presentation import bare_address, delivery_badge, name_rows, named_of, nowrap
+from notifications.event_titles import row_title_html, title_value
 from notifications.models import Attempt, Delivery, Endpoint
-from notifications.names import Named, find_endpoints, find_subjects, name_endpoints, name_subject
+from notifications.names import Named, find_endpoints, find_subjects, name_endpoints
+from notifications.presentation import say_reason
 from notifications.selectors import attempts_of, first_delivery_since, newest_about
 from notifications.sending.policy import is_success
 from notifications.services.resend import resend_delivery
 
 MOST_AT_ONCE = 500
+COUNTED = ngettext_lazy("%(number)s message:", "%(number)s messages:", "count")
 LISTS_FOUND = 100
 ENDPOINTS_FOUND = 50
 ATTEMPTS_SHOWN = 100
@@ -97,7 +101,9 @@ class AgeFilter(DropdownFilter):
 class DeliveryAdmin(BigTableAdmin[Delivery]):
     list_display = ("what", "receiver", "state", "attempts_made", "age", "next_attempt")
     list_filter = (StatusFilter, AgeFilter)
-    list_filter_submit = True
+    empty_text = _(
+        "Messages to clients and alerts to people appear here with every attempt. Link a sensor to a client first."
+    )
     list_select_related = ("endpoint",)
     not_listed = ("body",)
     search_fields = ("subject",)
@@ -122,36 +128,41 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/deliveries.css"]}
 
-    @display(description=_("message"))
-    def what(self, delivery: Delivery) -> str:
-        named = name_subject(delivery.subject)
-        about = named.text if named is not None else delivery.subject
-        return " · ".join(part for part in (delivery.type, about) if part)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        """Read of the body, which may be of any length, what its title needs."""
+        return super().get_queryset(request).annotate(title_value=title_value("body"))
 
-    @display(description=_("to whom"))
+    @display(description=_("message"), ordering="type")
+    def what(self, delivery: Delivery) -> SafeString:
+        named = named_of(delivery)
+        about = named.text if named is not None else delivery.subject
+        title = row_title_html(delivery, "body")
+        return format_html("{} · {}", title, about) if about else title
+
+    @display(description=_("to whom"), ordering="endpoint__url")
     def receiver(self, delivery: Delivery) -> SafeString:
         """Return the owner and the host; the page of the delivery has the whole address."""
         owner, host = self._owner_of(delivery), urlsplit(delivery.endpoint.url).netloc
-        text = delivery.endpoint.url if owner is None else owner.text
+        text = bare_address(delivery.endpoint.url) if owner is None else owner.text
         return format_html('{} <span class="pst-url pst-quiet">{}</span>', text, host)
 
     @display(description=_("to whom"))
     def to_whom(self, delivery: Delivery) -> SafeString:
         owner, url = self._owner_of(delivery), delivery.endpoint.url
         if owner is None:
-            return format_html('<span class="pst-url">{}</span>', url)
+            return format_html('<span class="pst-url">{}</span>', bare_address(url))
         link = format_html('<a class="pst-link" href="{}">{}</a>', owner.page, owner.text)
         return format_html('{} <span class="pst-url pst-quiet">{}</span>', link, url)
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="status")
     def state(self, delivery: Delivery) -> SafeString:
         return delivery_badge(delivery)
 
-    @display(description=_("age"))
+    @display(description=_("age"), ordering="pk")
     def age(self, delivery: Delivery) -> SafeString:
-        return nowrap(_since(delivery.created_at))
+        return length_element(delivery.created_at)
 
-    @display(description=_("next attempt"))
+    @display(description=_("next attempt"), ordering="due_at")
     def next_attempt(self, delivery: Delivery) -> SafeString:
         """Return when it is attempted next, or why not."""
         return nowrap(_next_attempt(delivery))
@@ -159,7 +170,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     @display(description=_("reason"))
     def why(self, delivery: Delivery) -> SafeString | str:
         if delivery.superseded_by_id is None:
-            return render_text(delivery.reason, {}) or "–"
+            return say_reason(delivery.reason) or "–"
         page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
         words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
         return format_html('<a class="pst-link" href="{}">{}</a>', page, words)
@@ -180,13 +191,12 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         page = self.admin_site.admin_view(lambda request: dead_letters_view(self, request))
         return [path("dead/", page, name="notifications_delivery_dead"), *super().get_urls()]
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Find the owners of a whole page by one look-up."""
-        changes = super().get_changelist_instance(request)
-        owners = name_endpoints({row.endpoint_id for row in changes.result_list})
-        for row in changes.result_list:
+    def complete_rows(self, rows: Iterable[Delivery]) -> None:
+        """Find owners and subjects by a look-up each."""
+        name_rows(rows)
+        owners = name_endpoints({row.endpoint_id for row in rows})
+        for row in rows:
             setattr(row, "owner", owners.get(row.endpoint_id))  # noqa: B010 (rides along to the column)
-        return changes
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
@@ -209,33 +219,35 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     @admin.action(description=_("Resend"), permissions=["operate"])
-    def resend_chosen(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> None:
-        """Resend those of the chosen deliveries that can be; report how many were left out."""
-        keys = chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]
-        done, refused = apply_to_each(keys, lambda pk: resend_delivery(pk, actor_of(request)))
-        said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", done)
-        messages.success(request, said % {"count": done})
-        if refused:
-            said = ngettext(
-                "%(count)d was left out: a newer message has followed it, or its client is inactive.",
-                "%(count)d were left out: newer messages have followed them, or their clients are inactive.",
-                refused,
-            )
-            messages.warning(request, said % {"count": refused})
+    def resend_chosen(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> HttpResponse | None:
+        question = Question(
+            title=gettext("Resend these messages?"),
+            text=gettext(
+                "Each is sent at once, even while sending is paused, and all its attempts start over. Messages "
+                "followed by a newer one are skipped."
+            ),
+            button=gettext("Resend"),
+        )
+
+        def act(keys: Sequence[int], answers: dict[str, Any]) -> Tally:
+            return Tally(*apply_to_each(keys, lambda pk: resend_delivery(pk, actor_of(request))))
+
+        many = ManyAction(question, act, _report_resent, COUNTED, MOST_AT_ONCE)
+        return confirm_many(self, request, chosen, many)
 
     @action(description=_("Resend"), permissions=["operate"], url_path="resend", icon="send")
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = get_subject(self, request, object_id)
         question = Question(
-            title=gettext("Send this message again?"),
-            text=gettext("It is sent at once, past an open breaker, and has all its attempts again."),
+            title=gettext("Resend this message?"),
+            text=gettext("It is sent at once, even while sending is paused, and all its attempts start over."),
             button=gettext("Resend"),
         )
 
         def act(answers: dict[str, Any]) -> str:
             if resend_delivery(delivery.pk, actor_of(request)):
-                return gettext("The message is on its way.")
-            return gettext("An attempt is under way already; nothing has been changed.")
+                return gettext("The message is being resent.")
+            return gettext("A delivery attempt is already in progress; nothing has been changed.")
 
         return ask_then_act(self, request, delivery, question=question, act=act)
 
@@ -245,6 +257,18 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
             setattr(delivery, "owner", name_endpoints([delivery.endpoint_id]).get(delivery.endpoint_id))  # noqa: B010
         owner: Named | None = getattr(delivery, "owner")  # noqa: B009
         return owner
+
+
+def _report_resent(tally: Tally) -> Report:
+    said = ngettext("%(count)d message is being resent.", "%(count)d messages are being resent.", tally.done)
+    if not tally.left_out:
+        return Report(said % {"count": tally.done})
+    left_out = ngettext(
+        "%(count)d skipped: a newer message has followed it, or its client is inactive.",
+        "%(count)d skipped: newer messages have followed them, or their clients are inactive.",
+        tally.left_out,
+    )
+    return Report(said % {"count": tally.done}, left_out % {"count": tally.left_out})
 
 
 def _matching(text: str) -> Q:
@@ -264,7 +288,7 @@ def _next_attempt(delivery: Delivery) -> str:
     if delivery.due_at is None:
         return "–"
     if delivery.under_way_until is not None and delivery.under_way_until > now:
-        return gettext("under way")
+        return gettext("in progress")
     if not delivery.endpoint.active:
         return gettext("never: inactive")
     if delivery.endpoint.paused:
@@ -275,22 +299,13 @@ def _next_attempt(delivery: Delivery) -> str:
         return gettext("now")
     if due_at - now < timedelta(minutes=1):
         return gettext("within a minute")
-    return gettext("in %(time)s") % {"time": timeuntil(due_at, now, depth=1)}
-
-
-def _since(time: Any) -> str:
-    now = timezone.now()
-    if now - time < timedelta(minutes=1):
-        return gettext("just now")
-    return timesince(time, now, depth=1)
+    return gettext("in %(time)s") % {"time": say_length(due_at - now)}
 
 
 def build_delivery_page(delivery: Delivery) -> DeliveryPage:
     made = attempts_of([delivery.pk], since=delivery.created_at).order_by("-pk")[:ATTEMPTS_SHOWN]
-    return DeliveryPage([ShownAttempt(attempt, _attempt_badge(attempt)) for attempt in made])
-
-
-def _attempt_badge(attempt: Attempt) -> SafeString:
-    if attempt.status is None:
-        return badge(gettext("no answer"), "danger")
-    return badge(str(attempt.status), "success" if is_success(attempt.status) else "danger")
+    timeline = []
+    for attempt in made:
+        words = gettext("no response") if attempt.status is None else str(attempt.status)
+        timeline.append(ShownAttempt(attempt, badge(words, "success" if is_success(attempt.status) else "danger")))
+    return DeliveryPage(timeline)

@@ -1,5 +1,6 @@
 """Followers of the events, and the incidents: events that a follower could not take."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -24,6 +25,8 @@ from config.admin_base.pages import (
 )
 from config.admin_base.theme import DropdownFilter, action, display
 from notifications.admin.events import as_code
+from notifications.admin.presentation import name_rows, named_of, subject_element
+from notifications.event_titles import event_title_html
 from notifications.models import Follower, Incident, Sequencer
 from notifications.services.incidents import dismiss_incident, retry_incident
 
@@ -31,16 +34,16 @@ from notifications.services.incidents import dismiss_incident, retry_incident
 @admin.register(Follower)
 class FollowerAdmin(ReadOnlyAdmin[Follower]):
     list_display = ("name", "state", "lag", "position", "failures", "last_error")
-    sortable_by = ()
     fields = ("name", "state", "lag", "position", "failures", "last_error", "due_at")
+    empty_text = _("Each part of Postern that reads the events appears here when it has begun to read.")
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="failures")
     def state(self, follower: Follower) -> SafeString:
         if follower.failures:
             return badge(gettext("failing"), "danger")
         return badge(gettext("reading"), "info") if self.lag(follower) else badge(gettext("up to date"), "success")
 
-    @display(description=_("events behind"))
+    @display(description=_("events behind"), ordering="events_behind")
     def lag(self, follower: Follower) -> int:
         return int(getattr(follower, "events_behind", 0))
 
@@ -63,31 +66,54 @@ class StateFilter(DropdownFilter):
 
 
 class DismissForm(forms.Form):
-    reason = reason_field(_("Stays on the incident, with your name."))
+    reason = reason_field(_("Kept with the incident, with your name."))
 
 
 @admin.register(Incident)
 class IncidentAdmin(BigTableAdmin[Incident]):
-    list_display = ("at", "state", "follower", "type", "subject", "summary")
+    list_display = ("at", "state", "follower", "title", "about", "summary")
     list_filter = (StateFilter,)
-    list_filter_submit = True
+    empty_text = _("An event that a consumer could not process in ten attempts is kept here for a decision.")
     list_select_related = ("follower",)
-    fields = ("state", "follower", "at", "type", "subject", "position", "error", "content", "resolved_at", "resolution")
+    fields = (
+        "state",
+        "follower",
+        "at",
+        "title",
+        "type",
+        "about",
+        "position",
+        "error",
+        "content",
+        "resolved_at",
+        "resolution",
+    )
     actions_detail = ("retry", "dismiss")
     actions_row = ("retry", "dismiss")
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="resolved_at")
     def state(self, incident: Incident) -> SafeString:
         if incident.resolved_at is None:
             return badge(gettext("open"), "danger")
         return badge(gettext("resolved"), "success")
 
-    @display(description=_("error"))
+    @display(description=_("event"), ordering="type")
+    def title(self, incident: Incident) -> SafeString:
+        return event_title_html(incident.type, incident.event.get("payload"))
+
+    @display(description=_("object"), ordering="subject")
+    def about(self, incident: Incident) -> SafeString | str:
+        return subject_element(incident.subject, named_of(incident))
+
+    def complete_rows(self, rows: Iterable[Incident]) -> None:
+        name_rows(rows)
+
+    @display(description=_("error"), ordering="error")
     def summary(self, incident: Incident) -> str:
         first = incident.error.partition("\n")[0]
         return first if len(first) <= 80 else f"{first[:79]}…"
 
-    @display(description=_("event"))
+    @display(description=_("event data"))
     def content(self, incident: Incident) -> SafeString:
         return as_code(incident.event)
 
@@ -102,15 +128,17 @@ class IncidentAdmin(BigTableAdmin[Incident]):
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         incident = get_subject(self, request, object_id)
         question = Question(
-            title=gettext("Hand over this event once more?"),
-            text=gettext("%(follower)s gets the event now, after events that are newer. Success resolves the incident.")
+            title=gettext("Process this event again?"),
+            text=gettext(
+                "%(follower)s gets the event now, after newer events. If it succeeds, the incident is resolved."
+            )
             % {"follower": incident.follower_id},
             button=gettext("Try again"),
         )
 
         def act(answers: dict[str, Any]) -> str:
             retry_incident(incident_id=incident.pk, actor=actor_of(request))
-            return gettext("The follower has taken the event; the incident is resolved.")
+            return gettext("The event has been processed; the incident is resolved.")
 
         return ask_then_act(self, request, incident, question=question, act=act)
 
@@ -119,7 +147,7 @@ class IncidentAdmin(BigTableAdmin[Incident]):
         incident = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Dismiss this incident?"),
-            text=gettext("%(follower)s will never take this event.") % {"follower": incident.follower_id},
+            text=gettext("%(follower)s will never process this event.") % {"follower": incident.follower_id},
             button=gettext("Dismiss"),
             dangerous=True,
         )

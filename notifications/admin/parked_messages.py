@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from config.access.scopes import Scope, permission
 from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, reason_field
 from config.admin_base.theme import action, display
+from config.common.actors import say_actor
 from config.common.text import clean_text
 from notifications.admin.events import as_code
 from notifications.models import ParkedMessage
@@ -27,14 +28,14 @@ COLOURS = {
 
 
 class DiscardForm(forms.Form):
-    reason = reason_field(_("Stays on the message, with your name."))
+    reason = reason_field(_("Kept with the message, with your name."))
 
 
 @admin.register(ParkedMessage)
 class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
     list_display = ("state", "queue", "parked_at", "summary", "beginning")
     list_filter = ("status", "queue")
-    list_filter_submit = True
+    empty_text = _("A broker message that has failed five times is kept here for a decision.")
     not_listed = ("body", "properties")
     fields = (
         "state",
@@ -46,22 +47,22 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         "size",
         "said",
         "decided_at",
-        "decided_by",
+        "decider",
         "reason",
     )
-    readonly_fields = ("state", "content", "size", "said")
+    readonly_fields = ("state", "content", "size", "said", "decider")
     actions_detail = ("resend", "discard")
     actions_row = ("resend", "discard")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ParkedMessage]:
         return super().get_queryset(request).annotate(head=Substr("body", 1, 200, output_field=BinaryField()))
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="status")
     def state(self, parked: ParkedMessage) -> SafeString:
         status = ParkedMessage.Status(parked.status)
         return badge(status.label, COLOURS[status])
 
-    @display(description=_("error"))
+    @display(description=_("error"), ordering="error")
     def summary(self, parked: ParkedMessage) -> str:
         return _cut(parked.error.partition("\n")[0], 80)
 
@@ -76,6 +77,10 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
     @display(description=_("size in bytes"))
     def size(self, parked: ParkedMessage) -> int:
         return len(parked.body)
+
+    @display(description=_("decided by"))
+    def decider(self, parked: ParkedMessage) -> str:
+        return say_actor(parked.decided_by)
 
     @display(description=_("properties"))
     def said(self, parked: ParkedMessage) -> SafeString:
@@ -93,16 +98,14 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         parked = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Send this message again?"),
-            text=gettext(
-                "It goes to the end of the queue %(queue)s. Should it fail again as often, it is parked once more."
-            )
+            text=gettext("It goes to the end of the queue %(queue)s. If it fails as often again, it is parked again.")
             % {"queue": parked.queue},
             button=gettext("Send again"),
         )
 
         def act(answers: dict[str, Any]) -> str:
             resend_parked_message(message_id=parked.pk, actor=actor_of(request))
-            return gettext("The message is in its queue again.")
+            return gettext("The message is back in its queue.")
 
         return ask_then_act(self, request, parked, question=question, act=act)
 
@@ -111,7 +114,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         parked = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Discard this message?"),
-            text=gettext("What it says will never take effect."),
+            text=gettext("It will never be processed."),
             button=gettext("Discard"),
             dangerous=True,
         )

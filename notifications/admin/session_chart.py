@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 
+from config.admin_base.times import format_local
 from notifications.admin.presentation import count_words
 from notifications.sessions.backlog import MOST_COUNTED, Backlog, Stretch
 
@@ -52,7 +51,7 @@ def draw_backlog(backlog: Backlog) -> BacklogChart:
     start, end = backlog.stretches[0].starts_at, backlog.stretches[-1].ends_at
     return BacklogChart(
         bars=[_bar(place, each, backlog, highest) for place, each in enumerate(backlog.stretches) if each.count],
-        ticks=[date_format(localtime(start + (end - start) * step / TICKS), "H:i") for step in range(TICKS + 1)],
+        ticks=[format_local(start + (end - start) * step / TICKS, "H:i") for step in range(TICKS + 1)],
         highest=_count(highest),
         summary=_summary(backlog, highest),
         overdue=_count(backlog.overdue),
@@ -79,15 +78,15 @@ def _bar(place: int, stretch: Stretch, backlog: Backlog, highest: int) -> Bar:
 
 def _summary(backlog: Backlog, highest: int) -> str:
     if not highest:
-        return gettext("Nothing is due in the next hours.")
+        return gettext("Nothing is due in the next few hours.")
     peak = next(each for each in backlog.stretches if each.count == highest)
-    words = gettext("Sessions due in the next hours. The most: %(count)s, %(period)s.")
+    words = gettext("Sessions due in the next few hours. Peak: %(count)s, %(period)s.")
     return words % {"count": _count(highest), "period": _period(peak)}
 
 
 def _period(stretch: Stretch) -> str:
     ends = (stretch.starts_at, stretch.ends_at)
-    return "–".join(date_format(localtime(time), "H:i") for time in ends)
+    return "–".join(format_local(time, "H:i") for time in ends)
 
 
 def _count(number: int) -> str:

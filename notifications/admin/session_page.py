@@ -1,5 +1,6 @@
 """The records and the timeline on the page of a session."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,8 +12,9 @@ from django.utils.translation import gettext, pgettext
 
 from config.admin_base.json_text import format_json, make_visible
 from config.admin_base.pages import badge
+from config.common.actors import say_actor
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.operations import Verdict
+from notifications.sessions.operations import Append, Delete, Finish, Rewrite, Verdict
 from notifications.sessions.storage import LONGEST_TIMELINE
 from notifications.subjects import theme_subject
 
@@ -31,6 +33,8 @@ COLOURS = {
     What.REVIVED: "success",
 }
 VERDICT_COLOURS = {"acknowledged": "success", "refused": "danger"}
+DELAY = re.compile(r"\+(\S+) s")
+"""How a step keeps the time until the next attempt."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class ShownRecord:
 @dataclass(frozen=True)
 class ShownVerdict:
     verdict: Verdict
+    operation: str
     badge: SafeString
 
 
@@ -98,8 +103,24 @@ def _entry(step: SessionStep) -> TimelineEntry:
     detail = step.detail
     if what in (What.APPENDED, What.REWRITTEN):
         detail = gettext("records: %(count)s") % {"count": detail}
-    verdicts = [ShownVerdict(each, _verdict_badge(each)) for each in step.verdicts]
+    elif what is What.MOVED:
+        who, _colon, when = detail.partition(": ")
+        detail = f"{say_actor(who)}: {when}" if when else detail
+    elif what is What.SAVED and (delay := DELAY.fullmatch(detail)):
+        detail = gettext("next attempt in %(seconds)s s") % {"seconds": delay[1]}
+    verdicts = [ShownVerdict(each, _say_operation(each), _verdict_badge(each)) for each in step.verdicts]
     return TimelineEntry(step.at, badge(what.label, COLOURS.get(what, "info")), detail, verdicts)
+
+
+def _say_operation(verdict: Verdict) -> str:
+    """Return what the handler asked for, in words; an operation that is not ours stands for itself."""
+    words = {
+        Delete.op: pgettext("operation", "delete the session"),
+        Append.op: pgettext("operation", "append records"),
+        Rewrite.op: pgettext("operation", "replace the records"),
+        Finish.op: pgettext("operation", "end this attempt"),
+    }
+    return words.get(verdict["op"], verdict["op"])
 
 
 def _verdict_badge(verdict: Verdict) -> SafeString:

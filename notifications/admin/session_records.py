@@ -26,7 +26,7 @@ LIST = "admin:notifications_repeatsession_changelist"
 
 
 class SessionInUse(Conflict):
-    """The session is in use just now. Nothing has been saved; your text is kept here."""
+    """The session is in use right now. Nothing has been saved; your text is still here."""
 
 
 class RecordsForm(forms.Form):
@@ -34,7 +34,7 @@ class RecordsForm(forms.Form):
     records = forms.CharField(
         label=_("Records"),
         strip=False,
-        help_text=_("A list in JSON. Each of its items is a record."),
+        help_text=_("A JSON list. Each item is one record."),
         widget=json_widget(rows=22),
     )
 
@@ -78,7 +78,7 @@ def _save(request: HttpRequest, session: RepeatSession | None, form: RecordsForm
     except StaleChange as error:
         _keep_what_was_typed(form, error.data["change"])
     except SessionTooLong as error:
-        words = gettext("That is %(length)s bytes of compact JSON; the theme allows %(limit)s.")
+        words = gettext("The compact JSON has %(length)s bytes; the theme allows %(limit)s.")
         form.add_error("records", words % {"length": error.data["length"], "limit": error.data["limit"]})
     except (SessionNotFound, SessionInUse) as error:
         form.add_error(None, error.message)
@@ -88,8 +88,8 @@ def _save(request: HttpRequest, session: RepeatSession | None, form: RecordsForm
 def _keep_what_was_typed(form: RecordsForm, newest: int) -> None:
     """Report that somebody was faster. The form holds the newest change from now on, so it can be sent again."""
     said = gettext(
-        "The session has changed while you were writing. Nothing has been saved and your text is kept here; below it "
-        "stands what the session holds now. Save again to put your text in its place."
+        "The session has changed while you were writing. Nothing has been saved and your text is still here; the "
+        "current records are shown below. Save again to replace them with your text."
     )
     form.add_error(None, said)
     form.data = {"records": form.data["records"], "change": str(newest)}

@@ -11,14 +11,15 @@ from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext, pgettext_lazy
+from django.utils.translation import gettext, ngettext, ngettext_lazy, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.access.permissions import has_scope
 from config.access.scopes import Scope
-from config.admin_base.confirm_many import ManyAction, Report, bounded_paginator, confirm_many
+from config.admin_base.confirm_many import ManyAction, Report, Tally, confirm_many
 from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
 from config.admin_base.theme import action, display
+from config.admin_base.times import format_local
 from config.common.errors import Conflict
 from config.records.form_claims import SentTwice
 from notifications.admin.presentation import (
@@ -26,7 +27,6 @@ from notifications.admin.presentation import (
     nowrap,
     repeater_of,
     say_length,
-    say_time,
     status_badge,
 )
 from notifications.admin.session_chart import draw_backlog
@@ -55,24 +55,24 @@ from notifications.sessions.operator_actions import (
 
 Status = RepeatSession.Status
 
+COUNTED = ngettext_lazy("%(number)s session:", "%(number)s sessions:", "count")
+
 
 class MovedBefore(Conflict):
-    """This form has been sent before: its sessions have been moved once, not twice."""
+    """This form has already been sent: the sessions have been rescheduled once, not twice."""
 
 
 class NotWaiting(Conflict):
-    """The session is no longer in the state that this is for: it is being repeated, or has been moved on by someone."""
+    """The status of the session has changed: it is being retried, or somebody has changed it."""
 
 
 @admin.register(RepeatSession)
 class SessionAdmin(BigTableAdmin[RepeatSession]):
     list_display = ("name", "state", "next_time", "failures", "size", "age")
     list_filter = (StatusFilter, DueFilter, ThemeFilter)
-    list_filter_submit = True
+    empty_text = _("Work that is to be retried later waits here until it succeeds.")
     list_select_related = ("theme",)
-    list_max_show_all = 0
     list_before_template = "admin/notifications/repeatsession/load.html"
-    paginator = bounded_paginator(MOST_AT_ONCE)
     search_fields = ("id",)
     search_help_text = _("Session number, theme/number or correlation id")
     fields = ("state", "next_time_exactly", "theme_link", "failures", "size", "change", "created_at", "chain")
@@ -83,7 +83,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/sessions.css"]}
 
-    @display(description=pgettext_lazy("session", "session"))
+    @display(description=pgettext_lazy("session", "session"), ordering="pk")
     def name(self, session: RepeatSession) -> SafeString:
         about = gettext("theme %(theme)s · %(repeater)s") % {
             "theme": session.theme_id,
@@ -91,29 +91,29 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         }
         return format_html('<div class="pst-session">{}<div class="pst-quiet">{}</div></div>', session.pk, about)
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="status")
     def state(self, session: RepeatSession) -> SafeString:
         return status_badge(session)
 
-    @display(description=_("next repeat"))
+    @display(description=_("next attempt"), ordering="due_at")
     def next_time(self, session: RepeatSession) -> SafeString:
         return next_time(session, timezone.now())
 
-    @display(description=_("next repeat"))
+    @display(description=_("next attempt"))
     def next_time_exactly(self, session: RepeatSession) -> SafeString:
-        exact = "" if session.due_at is None else say_time(session.due_at)
+        exact = "" if session.due_at is None else format_local(session.due_at)
         return format_html('{} <span class="pst-quiet">{}</span>', next_time(session, timezone.now()), exact)
 
-    @display(description=_("failed repeats"))
+    @display(description=_("failed attempts"), ordering="repeats")
     def failures(self, session: RepeatSession) -> SafeString:
         values = {"count": session.repeats, "limit": session.theme.repeat_limit}
         return nowrap(gettext("%(count)s of %(limit)s") % values)
 
-    @display(description=_("records"))
+    @display(description=_("records"), ordering="record_count")
     def size(self, session: RepeatSession) -> SafeString:
         return nowrap(f"{session.record_count} · {filesizeformat(session.length)}")
 
-    @display(description=_("age"))
+    @display(description=_("age"), ordering="created_at")
     def age(self, session: RepeatSession) -> SafeString:
         return nowrap(say_length(timezone.now() - session.created_at))
 
@@ -178,72 +178,90 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     @admin.action(description=_("Repeat now"), permissions=["operate"])
     def repeat_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
-            title=gettext("Repeat these sessions now?"),
-            text=gettext("They are due at once, in their order. Those that do not wait for their time are left out."),
+            title=gettext("Retry these sessions now?"),
+            text=gettext("They run at once, in their order. Sessions that are not waiting are skipped."),
             button=gettext("Repeat now"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Tally:
             done = repeat_many(session_ids=ids, actor=actor_of(request))
+            return Tally(done, len(ids) - done)
+
+        def describe(tally: Tally) -> Report:
+            done = tally.done
             said = ngettext("%(count)d session is due now.", "%(count)d sessions are due now.", done)
-            return _report(said % {"count": done}, left_out=len(ids) - done)
+            return _report(said % {"count": done}, left_out=tally.left_out)
 
-        return self._confirm_many(request, chosen, question, act)
+        return self._confirm_many(request, chosen, question, act, describe)
 
-    @admin.action(description=_("Shift by a delay"), permissions=["operate"])
+    @admin.action(description=_("Reschedule"), permissions=["operate"])
     def shift_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
-            title=gettext("Shift the repeat times of these sessions?"),
+            title=gettext("Reschedule the next attempts of these sessions?"),
             text=gettext(
-                "Each is moved by the same time from where it stands. Those that do not wait for their time are left "
-                "out."
+                "The next attempt of each is moved by the same amount of time. Sessions that are not waiting are "
+                "skipped."
             ),
-            button=gettext("Shift"),
+            button=gettext("Reschedule"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Tally:
             done = _shift(request, ids, answers)
-            said = ngettext("%(count)d session has been moved.", "%(count)d sessions have been moved.", done)
-            return _report(said % {"count": done}, left_out=len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, chosen, question, act, form=ShiftManyForm)
+        def describe(tally: Tally) -> Report:
+            done = tally.done
+            said = ngettext("%(count)d session rescheduled.", "%(count)d sessions rescheduled.", done)
+            return _report(said % {"count": done}, left_out=tally.left_out)
 
-    @admin.action(description=_("Revive"), permissions=["operate"])
+        return self._confirm_many(request, chosen, question, act, describe, form=ShiftManyForm)
+
+    @admin.action(description=_("Restart"), permissions=["operate"])
     def revive_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
-            title=gettext("Revive these sessions?"),
-            text=gettext("Exhausted sessions start over with all their repeats, due at once."),
-            button=gettext("Revive"),
+            title=gettext("Restart these sessions?"),
+            text=gettext("Exhausted sessions start over with all their attempts, beginning now."),
+            button=gettext("Restart"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Tally:
             done = revive_many(session_ids=ids, actor=actor_of(request))
-            said = ngettext("%(count)d session is revived.", "%(count)d sessions are revived.", done)
-            return _report(said % {"count": done}, left_out=len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, chosen, question, act)
+        def describe(tally: Tally) -> Report:
+            done = tally.done
+            said = ngettext("%(count)d session restarted.", "%(count)d sessions restarted.", done)
+            return _report(said % {"count": done}, left_out=tally.left_out)
+
+        return self._confirm_many(request, chosen, question, act, describe)
 
     @admin.action(description=_("Delete"), permissions=["remove"])
     def delete_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Delete these sessions?"),
-            text=gettext("Their records will not be repeated any more, not even by a worker that has them now."),
+            text=gettext(
+                "Their records will not be retried any more, not even by a worker that is processing them now."
+            ),
             button=gettext("Delete"),
             dangerous=True,
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Tally:
             done = delete_many(session_ids=ids, actor=actor_of(request))
-            said = ngettext("%(count)d session is deleted.", "%(count)d sessions are deleted.", done)
-            return _report(said % {"count": done}, left_out=len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, chosen, question, act, most=MOST_DELETED_AT_ONCE)
+        def describe(tally: Tally) -> Report:
+            done = tally.done
+            said = ngettext("%(count)d session deleted.", "%(count)d sessions deleted.", done)
+            return _report(said % {"count": done}, left_out=tally.left_out)
+
+        return self._confirm_many(request, chosen, question, act, describe, most=MOST_DELETED_AT_ONCE)
 
     @action(description=_("Repeat now"), permissions=["move"], url_path="repeat", icon="replay")
     def repeat_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
-            title=gettext("Repeat this session now?"),
-            text=gettext("It is due at once, before those whose time comes later."),
+            title=gettext("Retry this session now?"),
+            text=gettext("It runs at once, before sessions that are due later."),
             button=gettext("Repeat now"),
         )
 
@@ -253,32 +271,32 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
 
         return self._ask(request, object_id, question, act)
 
-    @action(description=_("Shift"), permissions=["move"], url_path="shift", icon="schedule")
+    @action(description=_("Reschedule"), permissions=["move"], url_path="shift", icon="schedule")
     def shift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
-            title=gettext("Shift the repeat time of this session?"),
-            text=gettext("The shift counts from its current repeat time."),
-            button=gettext("Shift"),
+            title=gettext("Reschedule the next attempt of this session?"),
+            text=gettext("Counted from its current time."),
+            button=gettext("Reschedule"),
         )
 
         def act(session_id: int, answers: dict[str, Any]) -> str:
             _expect_one(_shift(request, [session_id], answers))
-            return gettext("The repeat time has been moved.")
+            return gettext("The next attempt has been rescheduled.")
 
         form = ShiftForm(request.POST if request.method == "POST" else None)
         return self._ask(request, object_id, question, act, form=form)
 
-    @action(description=_("Revive"), permissions=["revive"], url_path="revive", icon="restart_alt")
+    @action(description=_("Restart"), permissions=["revive"], url_path="revive", icon="restart_alt")
     def revive(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
-            title=gettext("Revive this session?"),
-            text=gettext("It starts over with all its repeats, due at once."),
-            button=gettext("Revive"),
+            title=gettext("Restart this session?"),
+            text=gettext("It starts over with all its attempts, beginning now."),
+            button=gettext("Restart"),
         )
 
         def act(session_id: int, answers: dict[str, Any]) -> str:
             _expect_one(revive_many(session_ids=[session_id], actor=actor_of(request)))
-            return gettext("The session is revived.")
+            return gettext("The session has been restarted.")
 
         return self._ask(request, object_id, question, act)
 
@@ -290,14 +308,14 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Delete this session?"),
-            text=gettext("Its records will not be repeated any more, not even by a worker that has them now."),
+            text=gettext("Its records will not be retried any more, not even by a worker that is processing them now."),
             button=gettext("Delete"),
             dangerous=True,
         )
 
         def act(session_id: int, answers: dict[str, Any]) -> str:
             delete_by_staff(session_id=session_id, actor=actor_of(request))
-            return gettext("The session is deleted.")
+            return gettext("The session has been deleted.")
 
         return self._ask(request, object_id, question, act, after=_list_page())
 
@@ -306,15 +324,16 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         request: HttpRequest,
         chosen: QuerySet[RepeatSession],
         question: Question,
-        act: Callable[[Sequence[int], dict[str, Any]], Report],
+        act: Callable[[Sequence[int], dict[str, Any]], Tally],
+        describe: Callable[[Tally], Report],
         *,
         form: type[ManyForm] = ManyForm,
         most: int = MOST_AT_ONCE,
     ) -> HttpResponse | None:
         # Sessions come and go by themselves: what was counted is what is acted on.
-        too_many = gettext("At most %(most)s sessions at once: narrow the list first.")
+        too_many = gettext("At most %(most)s sessions at a time: narrow down the list first.")
         too_many %= {"most": number_format(most, force_grouping=True)}
-        many = ManyAction(question, act, _count_words, most, too_many=too_many, form=form, is_fixed=True)
+        many = ManyAction(question, act, describe, COUNTED, most, too_many=too_many, form=form, is_fixed=True)
         return confirm_many(self, request, chosen, many)
 
     def _ask(
@@ -352,16 +371,12 @@ def _list_page() -> str:
     return reverse("admin:notifications_repeatsession_changelist")
 
 
-def _count_words(count: int) -> str:
-    return ngettext("%(number)s session:", "%(number)s sessions:", count) % {"number": number_format(count)}
-
-
 def _report(said: str, *, left_out: int) -> Report:
     if not left_out:
         return Report(said)
     words = ngettext(
-        "%(count)d was left out: it is in another state by now, or gone.",
-        "%(count)d were left out: they are in another state by now, or gone.",
+        "%(count)d skipped: its status has changed meanwhile, or it no longer exists.",
+        "%(count)d skipped: their status has changed meanwhile, or they no longer exist.",
         left_out,
     )
     return Report(said, words % {"count": left_out})

@@ -40,14 +40,14 @@ class ThemeForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("Handler"),
         required=False,
         choices=lambda: [("", _("none: a URL")), *((name, name) for name in registered_handlers())],
-        help_text=_("What is registered in the code; or give a URL instead."),
+        help_text=_("A handler registered in the code; or specify a URL instead."),
         widget=UnfoldAdminSelectWidget,
     )
     url = forms.CharField(
         label=_("URL"),
         required=False,
         max_length=LONGEST_URL,
-        help_text=_("Who repeats the sessions instead of a handler: http or https, without a user name."),
+        help_text=_("URL to call instead of a handler: http or https, without a user name."),
         widget=UnfoldAdminTextInputWidget(attrs={"type": "url"}),
     )
     form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput, required=False)
@@ -55,7 +55,7 @@ class ThemeForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Theme
         fields = ("number", *VALUES)
-        error_messages = {"number": {"unique": _("There is a theme of this number already.")}}
+        error_messages = {"number": {"unique": _("A theme with this number already exists.")}}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

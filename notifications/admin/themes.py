@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,18 +8,17 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from unfold.paginator import InfinitePaginator
 
 from config.access.permissions import has_scope
 from config.access.scopes import Scope
+from config.admin_base.lists import ListAdmin
 from config.admin_base.pages import actor_of, badge, explain, page_of, recent_changes
-from config.admin_base.theme import ModelAdmin, display
+from config.admin_base.theme import display
+from config.admin_base.times import time_element
 from config.common.errors import ApplicationError
 from config.records.form_claims import claim_form
 from config.records.models import ChangeRecord
@@ -55,14 +55,11 @@ class ThemePage:
 
 
 @admin.register(Theme)
-class ThemeAdmin(ModelAdmin[Theme]):
+class ThemeAdmin(ListAdmin[Theme]):
     list_display = ("number", "repeater", "sessions", "rhythm", "limits")
-    list_per_page = 50
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    sortable_by = ()
     search_fields = ("=number", "handler", "url")
     search_help_text = _("Number, part of a handler's name or a URL")
+    empty_text = _("Add a theme to say who handles its sessions and how often they are retried.")
     actions = None
     form = ThemeForm
     fields = (*ThemeForm.Meta.fields, "form_id")
@@ -72,10 +69,10 @@ class ThemeAdmin(ModelAdmin[Theme]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/sessions.css"]}
 
-    @display(description=_("who repeats"))
+    @display(description=_("handled by"))
     def repeater(self, theme: Theme) -> SafeString:
         text = theme.handler or theme.url
-        own = gettext("the product's own") if is_own(theme) else ""
+        own = gettext("built into Postern") if is_own(theme) else ""
         words = '<div class="pst-session">{} <span class="pst-quiet">{}</span> {}</div>'
         return format_html(words, text, own, unreachable_badge(theme, getattr(theme, "numbers", {})))
 
@@ -87,7 +84,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         links = format_html_join(" · ", link, rows)
         return format_html('<div class="pst-session">{}</div>', links) if rows else "–"
 
-    @display(description=_("repeated after"))
+    @display(description=_("delay after a failure"))
     def rhythm(self, theme: Theme) -> str:
         words = say_seconds(theme.delay)
         jitter = gettext("up to %(time)s more") % {"time": say_seconds(theme.jitter)} if theme.jitter else ""
@@ -134,13 +131,11 @@ class ThemeAdmin(ModelAdmin[Theme]):
         names = super().get_fields(request, obj)
         return names if obj is None else [name for name in names if name != "form_id"]
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Count the sessions of a whole page at once."""
-        changes = super().get_changelist_instance(request)
-        numbers = count_by_theme([row.pk for row in changes.result_list])
-        for row in changes.result_list:
+    def complete_rows(self, rows: Iterable[Theme]) -> None:
+        """Count the sessions of each theme."""
+        numbers = count_by_theme([row.pk for row in rows])
+        for row in rows:
             setattr(row, "numbers", numbers.get(row.pk, {}))  # noqa: B010 (rides along to the column)
-        return changes
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -179,11 +174,11 @@ class ThemeAdmin(ModelAdmin[Theme]):
         frame = self.admin_site.each_context(request)
         shared = {"opts": self.opts, "title": title, "original": theme, "back": page_of(self, theme)}
         words = gettext(
-            "Copy the secret now. It is shown this once; with it whoever answers at the URL checks the signature of "
-            "the calls (Standard Webhooks)."
+            "Copy the secret now: it is shown only once. The service at the URL uses it to verify the signature of "
+            "calls (Standard Webhooks)."
         )
         return TemplateResponse(
-            request, "records/shown_once.html", {**frame, **shared, "secret": secret, "explanation": words}
+            request, "admin_base/shown_once.html", {**frame, **shared, "secret": secret, "explanation": words}
         )
 
 
@@ -203,9 +198,8 @@ def unreachable_badge(theme: Theme, numbers: dict[str, int]) -> SafeString:
     if theme.opened_at is None:
         return SafeString("")
     count = count_words(numbers.get(Status.SAVED.value, 0), MOST_COUNTED)
-    since = date_format(timezone.localtime(theme.opened_at), "DATETIME_FORMAT")
-    words = gettext("waiting: %(count)s, since %(since)s") % {"count": count, "since": since}
-    return format_html("{} <small>{}</small>", badge(gettext("does not answer"), "danger"), words)
+    words = format_html(gettext("waiting: {count}, since {since}"), count=count, since=time_element(theme.opened_at))
+    return format_html("{} <small>{}</small>", badge(gettext("not responding"), "danger"), words)
 
 
 def counts_of(theme: Theme, numbers: dict[str, int]) -> list[Count]:

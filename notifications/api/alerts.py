@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate
 from notifications.api.shapes import AlertListSerializer, AlertQuery, AlertSerializer, MuteSerializer, ResolveSerializer
-from notifications.errors import AlertNotFound
+from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
 from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
@@ -20,14 +20,15 @@ from notifications.services.alerts import acknowledge_alert, mute_alert, resolve
 class AlertsView(ApiView):
     scopes = {"GET": Scope.OPERATIONS}
 
-    @extend_schema(
+    @describe_call(
         operation_id="alerts_list",
+        summary="List alerts",
         tags=["alerts"],
         parameters=[AlertQuery, *PAGE_PARAMETERS],
         responses=AlertListSerializer,
     )
     def get(self, request: Request) -> Response:
-        """List the alerts, newest first."""
+        """List the alerts, newest first, all of them or those of one status."""
         asked = AlertQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         found = paginate(request, Alert.objects.filter(**asked.validated_data), order=["-id"])
@@ -37,9 +38,16 @@ class AlertsView(ApiView):
 class AcknowledgeView(ApiView):
     scopes = {"POST": Scope.OPERATIONS}
 
-    @extend_schema(operation_id="alerts_acknowledge", tags=["alerts"], request=None, responses=AlertSerializer)
+    @describe_call(
+        operation_id="alerts_acknowledge",
+        summary="Acknowledge an alert",
+        tags=["alerts"],
+        request=None,
+        responses=AlertSerializer,
+        errors=[AlertNotFound, AlertAcknowledged, AlertResolved],
+    )
     def post(self, request: Request, alert_id: int) -> Response:
-        """Take an alert on: nobody else is called for it."""
+        """Take an alert on: it stays open, and nobody else is notified of it."""
         acknowledge_alert(alert_id, actor_of(request))
         return _answer(alert_id)
 
@@ -47,12 +55,19 @@ class AcknowledgeView(ApiView):
 class ResolveView(ApiView):
     scopes = {"POST": Scope.OPERATIONS}
 
-    @extend_schema(operation_id="alerts_resolve", tags=["alerts"], request=ResolveSerializer, responses=AlertSerializer)
+    @describe_call(
+        operation_id="alerts_resolve",
+        summary="Resolve an alert",
+        tags=["alerts"],
+        request=ResolveSerializer,
+        responses=AlertSerializer,
+        errors=[AlertNotFound, AlertResolved, DecisionNeeded],
+    )
     def post(self, request: Request, alert_id: int) -> Response:
-        """Close an alert; if its fact comes again, that is a new one.
+        """Close an alert, with a note of what was done; if its cause comes again, that is a new alert.
 
         Refused with 409 `decision_needed` where the alert stands for a decision that is still to be made (a process
-        FAILED or in doubt, a failed compensation, an incident, an exhausted session): `data.page` is where that is.
+        FAILED or in doubt, a failed compensation, an incident, an exhausted session): `data.page` is where to make it.
         """
         asked = ResolveSerializer(data=request.data or {})
         asked.is_valid(raise_exception=True)
@@ -63,9 +78,16 @@ class ResolveView(ApiView):
 class MuteView(ApiView):
     scopes = {"POST": Scope.OPERATIONS}
 
-    @extend_schema(operation_id="alerts_mute", tags=["alerts"], request=MuteSerializer, responses=AlertSerializer)
+    @describe_call(
+        operation_id="alerts_mute",
+        summary="Mute an alert",
+        tags=["alerts"],
+        request=MuteSerializer,
+        responses=AlertSerializer,
+        errors=[AlertNotFound, AlertResolved],
+    )
     def post(self, request: Request, alert_id: int) -> Response:
-        """Tell nobody about an alert for a time, also when it closes and comes again."""
+        """Notify nobody of an alert for so many seconds, also when it closes and comes again meanwhile."""
         asked = MuteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         mute_alert(alert_id, actor_of(request), asked.validated_data["seconds"])

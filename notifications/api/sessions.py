@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate, paginate_presented
 from notifications.api.shapes import (
@@ -27,7 +27,18 @@ from notifications.api.shapes import (
     ThemeSerializer,
     present_theme,
 )
-from notifications.errors import SessionCode, ThemeNotFound
+from notifications.errors import (
+    NothingToSign,
+    RepeatLimitReached,
+    SessionCode,
+    SessionNotFound,
+    SessionTooLong,
+    StaleChange,
+    ThemeInUse,
+    ThemeNotFound,
+    ThemeTaken,
+    WrongStatus,
+)
 from notifications.models import RepeatSession, Theme
 from notifications.sessions.lifecycle import (
     append_records,
@@ -60,24 +71,31 @@ class SessionApiView(ApiView):
 class ThemesView(SessionApiView):
     scopes = {"GET": Scope.SESSIONS, "POST": Scope.SESSIONS}
 
-    @extend_schema(
+    @describe_call(
         operation_id="session_themes_list",
+        summary="List themes",
         tags=["sessions"],
         parameters=PAGE_PARAMETERS,
         responses=ThemeListSerializer,
     )
     def get(self, request: Request) -> Response:
+        """List the themes of repeat sessions, in order of their numbers."""
         found = paginate(request, Theme.objects.all(), order=["number"])
         return Response({"results": [present_theme(theme) for theme in found.results], "next": found.next})
 
-    @extend_schema(
+    @describe_call(
         operation_id="session_themes_create",
+        summary="Create a theme",
         tags=["sessions"],
         request=ThemeSerializer,
         responses={201: NewThemeSerializer},
+        errors=[ThemeTaken],
     )
     def post(self, request: Request) -> Response:
-        """Register a theme. With a URL the answer holds the secret that signs its calls, this once."""
+        """Register a theme: who repeats its sessions (a handler in the code, or a URL), how often and how long apart.
+
+        With a URL the answer holds the secret that signs the calls to it; it is shown this once.
+        """
         asked = ThemeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = dict(asked.validated_data)
@@ -89,24 +107,42 @@ class ThemesView(SessionApiView):
 class ThemeView(SessionApiView):
     scopes = {"GET": Scope.SESSIONS, "PATCH": Scope.SESSIONS, "DELETE": Scope.SESSIONS}
 
-    @extend_schema(operation_id="session_themes_get", tags=["sessions"], responses=ThemeSerializer)
+    @describe_call(
+        operation_id="session_themes_get",
+        summary="Read a theme",
+        tags=["sessions"],
+        responses=ThemeSerializer,
+        errors=[ThemeNotFound],
+    )
     def get(self, request: Request, theme: int) -> Response:
+        """Return a theme; its secret is not shown again."""
         return Response(_theme(theme, None))
 
-    @extend_schema(
+    @describe_call(
         operation_id="session_themes_change",
+        summary="Change a theme",
         tags=["sessions"],
         request=ThemeEditSerializer,
         responses=NewThemeSerializer,
+        errors=[ThemeNotFound],
     )
     def patch(self, request: Request, theme: int) -> Response:
-        """Change a theme. One that has a URL for the first time answers its secret, this once."""
+        """Change the named settings of a theme.
+
+        One that gets a URL for the first time answers its secret, this once.
+        """
         asked = ThemeEditSerializer(data=request.data, partial=True, context={"theme": theme})
         asked.is_valid(raise_exception=True)
         values = {name: value for name, value in asked.validated_data.items() if name != "theme"}
         return Response(_theme(theme, update_theme(number=theme, actor=actor_of(request), **values)))
 
-    @extend_schema(operation_id="session_themes_delete", tags=["sessions"], responses={204: None})
+    @describe_call(
+        operation_id="session_themes_delete",
+        summary="Delete a theme",
+        tags=["sessions"],
+        responses={204: None},
+        errors=[ThemeNotFound, ThemeInUse],
+    )
     def delete(self, request: Request, theme: int) -> Response:
         """Delete a theme that has no sessions."""
         delete_theme(number=theme, actor=actor_of(request))
@@ -116,39 +152,50 @@ class ThemeView(SessionApiView):
 class RotateThemeSecretView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(
-        operation_id="session_themes_rotate_secret", tags=["sessions"], request=None, responses=ThemeSecretSerializer
+    @describe_call(
+        operation_id="session_themes_rotate_secret",
+        summary="Rotate the secret of a theme",
+        tags=["sessions"],
+        request=None,
+        responses=ThemeSecretSerializer,
+        errors=[ThemeNotFound, NothingToSign],
     )
     def post(self, request: Request, theme: int) -> Response:
-        """Replace the secret that signs the calls; the old one signs beside it for 24 hours."""
+        """Replace the secret that signs the calls to the theme's URL; the old one signs beside it for 24 hours."""
         return Response({"secret": rotate_secret(number=theme, actor=actor_of(request))})
 
 
 class SessionsView(SessionApiView):
     scopes = {"GET": Scope.SESSIONS, "POST": Scope.SESSIONS}
 
-    @extend_schema(
+    @describe_call(
         operation_id="sessions_list",
+        summary="List sessions",
         tags=["sessions"],
         parameters=[SessionQuery, *PAGE_PARAMETERS],
         responses=SessionListSerializer,
     )
     def get(self, request: Request) -> Response:
-        """List sessions, newest first. A page with long records holds fewer of them."""
+        """List sessions with their timelines, newest first. A page with long records holds fewer of them."""
         asked = SessionQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         rows = RepeatSession.objects.filter(**asked.validated_data)
         found = paginate_presented(request, rows, order=["-id"], present=present_in_parts)
         return Response({"results": found.results, "next": found.next})
 
-    @extend_schema(
+    @describe_call(
         operation_id="sessions_create",
+        summary="Create a session",
         tags=["sessions"],
         request=NewSessionSerializer,
         responses={201: SessionSerializer},
+        errors=[SessionTooLong],
     )
     def post(self, request: Request) -> Response:
-        """Begin a session. Untouched for its theme's timeout it is saved by itself; with a time or a delay, at once."""
+        """Create a session with its first records.
+
+        Untouched for its theme's timeout it is saved by itself; with `repeat_at` or `delay` it is saved at once.
+        """
         asked = NewSessionSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         return Response(present_session(create_session(**asked.validated_data)), status=201)
@@ -157,13 +204,26 @@ class SessionsView(SessionApiView):
 class SessionView(SessionApiView):
     scopes = {"GET": Scope.SESSIONS, "DELETE": Scope.SESSIONS}
 
-    @extend_schema(operation_id="sessions_get", tags=["sessions"], responses=SessionWithTimelineSerializer)
+    @describe_call(
+        operation_id="sessions_get",
+        summary="Read a session",
+        tags=["sessions"],
+        responses=SessionWithTimelineSerializer,
+        errors=[SessionNotFound],
+    )
     def get(self, request: Request, session_id: int) -> Response:
+        """Return a session with its records and its timeline; 404 once it was repeated with success, or deleted."""
         return Response(present_with_timelines([get_session(session_id)])[0])
 
-    @extend_schema(operation_id="sessions_delete", tags=["sessions"], responses={204: None})
+    @describe_call(
+        operation_id="sessions_delete",
+        summary="Delete a session",
+        tags=["sessions"],
+        responses={204: None},
+        errors=[SessionNotFound],
+    )
     def delete(self, request: Request, session_id: int) -> Response:
-        """Delete a session and its timeline, whatever its state."""
+        """Delete a session and its timeline, whatever its status."""
         delete_session(session_id=session_id)
         return Response(status=204)
 
@@ -171,11 +231,19 @@ class SessionView(SessionApiView):
 class AppendView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(
-        operation_id="sessions_append", tags=["sessions"], request=RecordsSerializer, responses=SessionSerializer
+    @describe_call(
+        operation_id="sessions_append",
+        summary="Append records",
+        tags=["sessions"],
+        request=RecordsSerializer,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, StaleChange, SessionTooLong],
     )
     def post(self, request: Request, session_id: int) -> Response:
-        """Add records at the end."""
+        """Add records at the end.
+
+        `change` is the one last read: if the session has changed since, 409 `stale_change`.
+        """
         asked = RecordsSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         append_records(session_id=session_id, **asked.validated_data)
@@ -185,11 +253,19 @@ class AppendView(SessionApiView):
 class RewriteView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(
-        operation_id="sessions_rewrite", tags=["sessions"], request=RecordsSerializer, responses=SessionSerializer
+    @describe_call(
+        operation_id="sessions_rewrite",
+        summary="Replace all records",
+        tags=["sessions"],
+        request=RecordsSerializer,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, StaleChange, SessionTooLong],
     )
     def post(self, request: Request, session_id: int) -> Response:
-        """Put these records in the place of all that were there."""
+        """Replace all records by these.
+
+        `change` is the one last read: if the session has changed since, 409 `stale_change`.
+        """
         asked = RecordsSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         rewrite_records(session_id=session_id, **asked.validated_data)
@@ -199,9 +275,16 @@ class RewriteView(SessionApiView):
 class SaveView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(operation_id="sessions_save", tags=["sessions"], request=SaveSerializer, responses=SessionSerializer)
+    @describe_call(
+        operation_id="sessions_save",
+        summary="Save a session to be repeated",
+        tags=["sessions"],
+        request=SaveSerializer,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, StaleChange, RepeatLimitReached],
+    )
     def post(self, request: Request, session_id: int) -> Response:
-        """Save the session for repetition: at a time, after a delay, or after its theme's delay."""
+        """Save the session to be repeated: at `repeat_at`, after `delay` seconds, or after its theme's delay."""
         asked = SaveSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         save_session(session_id=session_id, **asked.validated_data)
@@ -211,9 +294,16 @@ class SaveView(SessionApiView):
 class RepeatNowView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(operation_id="sessions_repeat_now", tags=["sessions"], request=None, responses=SessionSerializer)
+    @describe_call(
+        operation_id="sessions_repeat_now",
+        summary="Repeat a session now",
+        tags=["sessions"],
+        request=None,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, WrongStatus],
+    )
     def post(self, request: Request, session_id: int) -> Response:
-        """Let a saved session be due at once."""
+        """Make a saved session due at once."""
         require_moved(session_id, repeat_now(session_ids=_known(session_id), actor=actor_of(request)))
         return Response(present_session(session_id))
 
@@ -221,11 +311,16 @@ class RepeatNowView(SessionApiView):
 class ShiftView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(
-        operation_id="sessions_shift", tags=["sessions"], request=ShiftSerializer, responses=SessionSerializer
+    @describe_call(
+        operation_id="sessions_shift",
+        summary="Move a repeat time",
+        tags=["sessions"],
+        request=ShiftSerializer,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, WrongStatus],
     )
     def post(self, request: Request, session_id: int) -> Response:
-        """Move the repeat time of a saved session, later or earlier."""
+        """Move the repeat time of a saved session by so many seconds, later or earlier."""
         asked = ShiftSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         moved = shift_sessions(session_ids=_known(session_id), actor=actor_of(request), **asked.validated_data)
@@ -236,9 +331,16 @@ class ShiftView(SessionApiView):
 class ReviveView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
-    @extend_schema(operation_id="sessions_revive", tags=["sessions"], request=None, responses=SessionSerializer)
+    @describe_call(
+        operation_id="sessions_revive",
+        summary="Revive an exhausted session",
+        tags=["sessions"],
+        request=None,
+        responses=SessionSerializer,
+        errors=[SessionNotFound, WrongStatus],
+    )
     def post(self, request: Request, session_id: int) -> Response:
-        """Let an exhausted session begin anew, due at once."""
+        """Start an exhausted session anew: its repeats are counted from zero, and it is due at once."""
         require_moved(session_id, revive_sessions(session_ids=_known(session_id), actor=actor_of(request)))
         return Response(present_session(session_id))
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from config.common.web.serializers import StrictSerializer, TimestampField
+from notifications.alert_kinds import Severity
 from notifications.models import Alert, RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sessions.themes import LONGEST_DELAY, LONGEST_TIMEOUT, MOST_BYTES, MOST_REPEATS
@@ -22,16 +23,17 @@ class AlertQuery(serializers.Serializer[Any]):
 class AlertSerializer(serializers.Serializer[Alert]):
     id = serializers.IntegerField()
     kind = serializers.CharField()
+    severity = serializers.ChoiceField([each.code for each in Severity], source="severity_code")
     subject = serializers.CharField()
     title = serializers.CharField(source="words")
     detail = serializers.DictField()
     status = serializers.ChoiceField(Alert.Status.choices)
-    count = serializers.IntegerField(help_text=_("how often it was raised since it was first"))
+    count = serializers.IntegerField(help_text=_("how often it has been raised since it first was"))
     first_at = TimestampField()
     last_at = TimestampField()
     acknowledged_by = serializers.CharField()
     acknowledged_at = TimestampField(allow_null=True)
-    resolved_by = serializers.CharField(help_text=_("empty when it closed by itself"))
+    resolved_by = serializers.CharField(help_text=_("empty if it closed automatically"))
     resolved_at = TimestampField(allow_null=True)
     resolution = serializers.CharField()
     muted_until = TimestampField(allow_null=True)
@@ -80,7 +82,7 @@ class ThemeSerializer(StrictSerializer):
 
 
 class NewThemeSerializer(ThemeSerializer):
-    secret = serializers.CharField(read_only=True, required=False)
+    secret = serializers.CharField(required=False, help_text=_("of a theme with a URL, once"))
 
 
 class ThemeEditSerializer(ThemeSerializer):
@@ -121,7 +123,7 @@ class RepeatTimeSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "repeat_at" in attrs and "delay" in attrs:
-            raise serializers.ValidationError({"delay": [gettext("Give either repeat_at or delay.")]})
+            raise serializers.ValidationError({"delay": [gettext("Specify either repeat_at or delay.")]})
         return attrs
 
 
@@ -150,7 +152,7 @@ class SessionSerializer(serializers.Serializer[Any]):
     change = serializers.IntegerField()
     status = serializers.ChoiceField(RepeatSession.Status.choices)
     records = _Records()
-    repeats = serializers.IntegerField(help_text=_("failed repeats so far"))
+    repeats = serializers.IntegerField(help_text=_("failed attempts so far"))
     repeat_at = TimestampField(allow_null=True, help_text=_("of a saved session"))
 
 

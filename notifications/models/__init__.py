@@ -1,6 +1,6 @@
 from notifications.models.alert import Alert, Rung
 from notifications.models.delivery import Attempt, Delivery, Endpoint, ListedSubject
-from notifications.models.event import Event, EventHour, Sequencer
+from notifications.models.event import Event, EventHour, EventMinute, Sequencer
 from notifications.models.follower import Follower, Incident
 from notifications.models.parked import MessageFailure, ParkedMessage
 from notifications.models.session import RepeatSession, SessionRecord, SessionStep, Theme
@@ -12,6 +12,7 @@ __all__ = [
     "Endpoint",
     "Event",
     "EventHour",
+    "EventMinute",
     "Follower",
     "Incident",
     "ListedSubject",

@@ -5,6 +5,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from notifications.event_titles import row_title
+
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def unreachable(self) -> Self:
@@ -25,12 +27,12 @@ class Endpoint(models.Model):
     old_secret_until = models.DateTimeField(null=True)
     active = models.BooleanField(_("active"), default=True)
     paused = models.BooleanField(_("paused"), default=False)
-    off_reason = models.CharField(_("switched off because"), max_length=300, blank=True)
+    off_reason = models.CharField(_("reason for disabling"), max_length=300, blank=True)
     failures = models.PositiveIntegerField(_("failures in a row"), default=0)
-    opened_at = models.DateTimeField(_("breaker open since"), null=True)
-    probe_at = models.DateTimeField(_("next probe"), null=True)
+    opened_at = models.DateTimeField(_("paused since"), null=True)
+    probe_at = models.DateTimeField(_("next retry"), null=True)
     not_before = models.DateTimeField(_("asked to wait until"), null=True)
-    is_back = models.BooleanField(_("has come back"), default=False)
+    is_back = models.BooleanField(_("is back"), default=False)
     """Whether what it missed is still to be queued again."""
 
     objects = EndpointQuerySet.as_manager()
@@ -42,6 +44,10 @@ class Endpoint(models.Model):
             models.Index(name="endpoint_is_back", fields=["id"], condition=Q(is_back=True)),
             # The start page lists who does not answer, whoever has not for longest first.
             models.Index(name="endpoint_open", fields=["opened_at"], condition=Q(opened_at__isnull=False)),
+            # It lists those that have just failed beside them.
+            models.Index(name="endpoint_failing", fields=["-failures"], condition=Q(failures__gt=0)),
+            # And those that nothing is sent to.
+            models.Index(name="endpoint_off", fields=["-id"], condition=Q(paused=True) | Q(active=False)),
         ]
         constraints = [
             models.CheckConstraint(
@@ -67,7 +73,7 @@ class Delivery(models.Model):
         PENDING = "pending", _("pending")
         DELIVERED = "delivered", _("delivered")
         SUPERSEDED = "superseded", _("superseded")
-        DEAD = "dead", _("dead")
+        DEAD = "dead", _("not delivered")
         CANCELLED = "cancelled", _("cancelled")
 
     class Family(models.TextChoices):
@@ -75,16 +81,18 @@ class Delivery(models.Model):
 
         STATE = "state", _("state")
         CONNECTION = "connection", _("connection")
+        OPEN = "open", _("left open")
         LIST = "list", _("list")
         PING = "ping", _("ping")
         ALERT = "alert", _("alert")
+        NOTICE = "notice", _("notice to a person")
 
     endpoint = models.ForeignKey(
         Endpoint, verbose_name=_("endpoint"), on_delete=models.PROTECT, related_name="deliveries", db_index=False
     )
     type = models.CharField(_("type"), max_length=80)
     family = models.CharField(_("family"), max_length=10, choices=Family.choices)
-    subject = models.CharField(_("subject"), max_length=120, blank=True)
+    subject = models.CharField(_("object"), max_length=120, blank=True)
     body = models.JSONField(_("message"))
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.PENDING)
     reason = models.CharField(_("reason"), max_length=300, blank=True)
@@ -107,7 +115,7 @@ class Delivery(models.Model):
     is_final = models.BooleanField(_("not to be queued again"), default=False)
     """Whether it stays as it is when its client comes back: it was withheld on purpose, or a newer one followed."""
     due_at = models.DateTimeField(_("next attempt"), null=True)
-    under_way_until = models.DateTimeField(_("under way until"), null=True)
+    under_way_until = models.DateTimeField(_("in progress until"), null=True)
     """The lease of the attempt under way; a newer delivery then only names itself as the successor."""
     fence = models.BigIntegerField(default=0)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
@@ -168,7 +176,7 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.type} {self.subject}"
+        return " · ".join(filter(None, [row_title(self, "body"), self.subject]))
 
     @property
     def webhook_id(self) -> str:

@@ -3,6 +3,17 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from notifications.event_titles import row_title
+
+DOOR_TYPES = (
+    "sensor.state_changed",
+    "sensor.connection_lost",
+    "sensor.connection_restored",
+    "sensor.loss_withdrawn",
+    "sensor.left_open",
+)
+"""The events of a door by name: sensors stand above this app, and an index cannot be told what it has by them."""
+
 
 class Event(models.Model):
     """An event, written in the transaction that makes it true: history and outbox in one row.
@@ -13,7 +24,7 @@ class Event(models.Model):
     """
 
     type = models.CharField(_("type"), max_length=80)
-    subject = models.CharField(_("subject"), max_length=120)
+    subject = models.CharField(_("object"), max_length=120)
     payload = models.JSONField(_("payload"), default=dict)
     at = models.DateTimeField(_("time"))
     recorded_at = models.DateTimeField(_("recorded"), db_default=Now(), editable=False)
@@ -29,6 +40,12 @@ class Event(models.Model):
             models.Index(name="event_unstamped", fields=["id"], condition=Q(position__isnull=True)),
             # Each follower reads on from its position.
             models.Index(name="event_position", fields=["position"], condition=Q(position__isnull=False)),
+            # The live page begins with the newest changes of doors, however long ago they were.
+            models.Index(
+                name="event_door",
+                fields=["position"],
+                condition=Q(position__isnull=False, type__in=DOOR_TYPES),
+            ),
             # The pages of one subject list its events, newest first.
             models.Index(name="event_subject", fields=["subject", "-id"]),
             # The trace collects what one call caused.
@@ -36,7 +53,7 @@ class Event(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.type} {self.subject}"
+        return f"{row_title(self, 'payload')} · {self.subject}"
 
 
 class Sequencer(models.Model):
@@ -52,4 +69,15 @@ class EventHour(models.Model):
     """How many events were stamped in an hour: the start page's chart, at a cost that does not grow with them."""
 
     hour = models.DateTimeField(primary_key=True)
+    count = models.BigIntegerField(default=0)
+
+
+class EventMinute(models.Model):
+    """How many events of a counted type were stamped in a minute, by outcome: the charts of the last hour."""
+
+    pk = models.CompositePrimaryKey("minute", "type", "outcome")
+    minute = models.DateTimeField()
+    type = models.CharField(max_length=80)
+    outcome = models.CharField(max_length=12)
+    """What became of a delivery, the new state of a sensor; empty where the type says it all."""
     count = models.BigIntegerField(default=0)

@@ -17,19 +17,25 @@ class Theme(models.Model):
     timeout = models.FloatField(
         _("timeout, seconds"),
         default=60,
-        help_text=_("A session untouched for so long is saved; a handler silent for so long has failed."),
+        help_text=_(
+            "A session that nobody uses for this long is saved; a handler that is silent for this long has failed."
+        ),
     )
     repeat_limit = models.PositiveIntegerField(
-        _("repeat limit"), default=10, help_text=_("After so many failed repeats a session is exhausted.")
+        _("attempt limit"), default=10, help_text=_("A session is exhausted after this many failed attempts.")
     )
     length_limit = models.PositiveIntegerField(
-        _("length limit, bytes"), default=65_536, help_text=_("Of the compact JSON of all records of a session.")
+        _("length limit, bytes"), default=65_536, help_text=_("Limit for the compact JSON of all records of a session.")
     )
     delay = models.FloatField(_("delay, seconds"), default=60)
     jitter = models.FloatField(
-        _("jitter, seconds"), default=0, help_text=_("Up to so much is added to the delay after a failed repeat.")
+        _("jitter, seconds"),
+        default=0,
+        help_text=_("A random time up to this long is added to the delay after a failed attempt."),
     )
-    handler = models.CharField(_("handler"), max_length=80, blank=True, help_text=_("A name registered in the code."))
+    handler = models.CharField(
+        _("handler"), max_length=80, blank=True, help_text=_("The name of a handler registered in the code.")
+    )
     url = models.CharField(_("URL"), max_length=500, blank=True)
     secret = models.BinaryField(null=True)
     """What signs the calls of the URL, encrypted; after a rotation the old one signs too."""
@@ -42,7 +48,7 @@ class Theme(models.Model):
 
     class Meta:
         verbose_name = _("theme")
-        verbose_name_plural = _("themes")
+        verbose_name_plural = _("session themes")
         ordering = ["number"]
         constraints = [
             models.CheckConstraint(
@@ -90,7 +96,7 @@ class RepeatSession(models.Model):
     """Whether a worker has it: if the lease ends, that worker is dead and the repeat counts as failed."""
     length = models.PositiveIntegerField(_("length, bytes"))
     record_count = models.PositiveIntegerField(_("records"))
-    repeats = models.PositiveIntegerField(_("failed repeats"), default=0)
+    repeats = models.PositiveIntegerField(_("failed attempts"), default=0)
     save_number = models.BigIntegerField(_("order of saving"), default=0)
     due_at = models.DateTimeField(pgettext_lazy("session", "due"), null=True)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)

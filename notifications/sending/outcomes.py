@@ -28,6 +28,8 @@ from notifications.sending.policy import (
     BREAKER_FAILURES,
     GIVE_UP_AFTER,
     GONE,
+    RECEIVER_GONE,
+    SILENT_FOR_DAYS,
     Verdict,
     is_success,
     judge_answer,
@@ -52,7 +54,7 @@ ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what be
 ATTEMPTED = "delivery.attempted"
 LATE = "late"
 LONGEST_DURATION = 2**31 - 1
-DEAD = gettext_noop("Messages to %(receiver)s were given up")
+DEAD = gettext_noop("Messages to %(receiver)s could not be delivered")
 
 
 log = structlog.get_logger(__name__)
@@ -228,10 +230,10 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
             _count_failure(endpoint, outcome, now)
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
-        disable_endpoint(endpoint, gettext_noop("410: the receiver is gone"))
+        disable_endpoint(endpoint, RECEIVER_GONE)
     # Mailboxes and telephones of operators are never given up.
     elif is_webhook and endpoint.opened_at is not None and now - endpoint.opened_at >= GIVE_UP_AFTER:
-        disable_endpoint(endpoint, gettext_noop("no answer for three days"))
+        disable_endpoint(endpoint, SILENT_FOR_DAYS)
     elif endpoint.opened_at is not None:
         raise_unreachable_alert(endpoint)
     elif was_failing and any(outcome.ok for outcome in group):

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext_noop
+
 from notifications.models import Delivery
 
 BREAKER_FAILURES = 5
@@ -15,6 +17,8 @@ GIVE_UP_AFTER = timedelta(hours=72)
 JITTER = 0.2
 
 GONE = 410
+RECEIVER_GONE = gettext_noop("410: the receiver is gone")
+SILENT_FOR_DAYS = gettext_noop("no response for three days")
 SLOW_DOWN = {429, 503}
 
 
@@ -43,7 +47,7 @@ def judge_answer(
         return Verdict(Delivery.Status.DELIVERED)
     reason = error or f"answered {status}"
     if status == GONE and may_be_gone:
-        return Verdict(Delivery.Status.CANCELLED, "410: the receiver is gone")
+        return Verdict(Delivery.Status.CANCELLED, RECEIVER_GONE)
     if is_probe:
         return Verdict(Delivery.Status.PENDING, reason)
     if attempts >= limit:

@@ -1,4 +1,4 @@
-"""The texts of messages about alerts: subject and body of a mail, the one line of an SMS.
+"""The texts of messages about alerts and of notices to a person: a mail's subject and body, the one line of an SMS.
 
 They are worded when they are sent, in the language of the installation.
 """
@@ -13,6 +13,7 @@ from django.utils.translation import gettext, ngettext
 
 from config.common.text_templates import on_one_line, render_text
 from config.common.web.links import absolute_url
+from notifications.presentation import say_details
 from notifications.services.alert_messages import SEVERAL, list_entries
 
 LONGEST_SUBJECT = 200
@@ -27,6 +28,9 @@ def mail_subject(body: dict[str, Any]) -> str:
 
 def mail_text(body: dict[str, Any]) -> str:
     with translation.override(settings.LANGUAGE_CODE):
+        if body.get("notice"):
+            context = {**_context(body), "settings_page": absolute_url(body.get("settings_page") or "")}
+            return render_to_string("notifications/notice.txt", context)
         entries = list_entries(body)
         if len(entries) == 1:
             return render_to_string("notifications/alert.txt", _context(entries[0]))
@@ -46,7 +50,7 @@ def _context(body: dict[str, Any]) -> dict[str, Any]:
     return {
         **body,
         "headline": _headline(body),
-        "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
+        "details": say_details(body.get("detail") or {}),
         "note": render_text(body.get("note") or "", {}),
         "page": alert_url(body),
         "object_page": subject_url(body),
@@ -74,7 +78,7 @@ def _headline(body: dict[str, Any]) -> str:
         return said % {"count": len(titles), "titles": "; ".join(titles)}
     title = render_text(body.get("title", ""), body.get("detail") or {})
     if body.get("type") == "alert.closed":
-        return gettext("Over: %(title)s") % {"title": title}
+        return gettext("Closed: %(title)s") % {"title": title}
     return title
 
 

@@ -5,8 +5,8 @@ can change the call.
 """
 
 import json
+import math
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -17,11 +17,14 @@ import structlog
 from django.conf import settings
 from yarl import URL
 
+from config.common.database.leases import lease_clock
 from config.common.text import clean_text
 from notifications.sending.presentation import sms_text
-from notifications.sending.webhook import Answer
+from notifications.sending.webhook import Answer, ClaimLapsed, hold_requests
 
 TIMEOUT_SECONDS = 10.0
+ROOM_SECONDS = 5.0
+"""What must be left of the lease after the longest call, to record what came of it."""
 BODY_BYTES = 1024
 JSON = "application/json"
 
@@ -30,13 +33,21 @@ _PLACE = re.compile(r"\{(to|text)\}")
 log = structlog.get_logger(__name__)
 
 
-async def send_sms(session: aiohttp.ClientSession, number: str, body: dict[str, Any]) -> Answer:
-    """Call the gateway; return what it answered, or why it did not."""
+async def send_sms(
+    session: aiohttp.ClientSession, number: str, body: dict[str, Any], *, until: float = math.inf
+) -> Answer:
+    """Call the gateway; return what it answered, or why it did not.
+
+    Raise `ClaimLapsed`, with nothing sent, if the lease could end before the call does.
+    """
+    began = lease_clock()
+    if began + TIMEOUT_SECONDS + ROOM_SECONDS > until:
+        raise ClaimLapsed
+    hold_requests(until)
     text = sms_text(body)
     if not settings.SMS_URL:
         log.info("sms.console", to=number, text=text)
         return Answer(200, 0)
-    began = time.monotonic()
     try:
         return await _call(session, settings.SMS_URL, {"to": number, "text": text}, began)
     except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -59,7 +70,7 @@ async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str]
         headers=headers,
         # A redirect would carry the key of the gateway elsewhere.
         allow_redirects=False,
-        timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),
+        timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS, ceil_threshold=math.inf),
     ) as response:
         head = await response.content.read(BODY_BYTES)
         return Answer(response.status, _milliseconds(began), clean_text(head))
@@ -84,4 +95,4 @@ def _percent(value: str) -> str:
 
 
 def _milliseconds(began: float) -> int:
-    return int((time.monotonic() - began) * 1000)
+    return int((lease_clock() - began) * 1000)

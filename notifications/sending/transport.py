@@ -12,7 +12,7 @@ from config.common.encryption import Undecipherable
 from notifications.sending.claims import Claim
 from notifications.sending.mail import send_mail
 from notifications.sending.sms import send_sms
-from notifications.sending.webhook import Answer, ClaimLapsed, open_http_session, post_webhook
+from notifications.sending.webhook import Answer, ClaimLapsed, LeasedRequest, open_http_session, post_webhook
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class HttpSessions:
 
 
 def open_http_sessions() -> HttpSessions:
-    return HttpSessions(open_http_session(settings.WEBHOOK_ALLOWED_NETWORKS), aiohttp.ClientSession(trust_env=False))
+    gateway = aiohttp.ClientSession(request_class=LeasedRequest, trust_env=False)
+    return HttpSessions(open_http_session(settings.WEBHOOK_ALLOWED_NETWORKS), gateway)
 
 
 async def send(sessions: HttpSessions, claim: Claim, *, until: float = math.inf) -> Answer:
@@ -37,11 +38,19 @@ async def send(sessions: HttpSessions, claim: Claim, *, until: float = math.inf)
     if lease_clock() >= until:
         raise ClaimLapsed
     if scheme == "mailto":
-        return await send_mail(address, msgspec.json.decode(claim.body))
+        return await send_mail(address, msgspec.json.decode(claim.body), until=until)
     if scheme == "sms":
-        return await send_sms(sessions.gateway, address, msgspec.json.decode(claim.body))
+        return await send_sms(sessions.gateway, address, msgspec.json.decode(claim.body), until=until)
     try:
         secrets = claim.secrets()
     except Undecipherable as error:
         return Answer(None, 0, "", f"cannot be signed: {error.__doc__}", None)
-    return await post_webhook(sessions.webhooks, claim.url, claim.webhook_id, claim.body.encode(), secrets, until=until)
+    return await post_webhook(
+        sessions.webhooks,
+        claim.url,
+        claim.webhook_id,
+        claim.body.encode(),
+        secrets,
+        correlation_id=claim.correlation_id,
+        until=until,
+    )

@@ -15,6 +15,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+from config.common.correlation import HEADER, PATTERN
 from config.common.database.leases import lease_clock
 from config.common.text import clean_text
 from notifications.sending.guard import AddressRefused, Network, guarded_connector
@@ -29,6 +30,7 @@ ERROR_LENGTH = 300
 RETRY_AFTER_SECONDS = 86_400.0
 HEADER_BYTES = 8190
 HEADERS = 100
+CORRELATION = HEADER.decode()
 
 # Failures of the receiver, the network and the URL (some URLs fail to parse only when they are called). Anything else
 # is a bug and is raised.
@@ -73,7 +75,7 @@ def open_http_session(
     return aiohttp.ClientSession(
         connector=guarded_connector(allowed, limit=limit, resolver=resolver),
         headers={"content-type": "application/json", "user-agent": "Postern/1", "accept-encoding": "identity"},
-        request_class=_Request,
+        request_class=LeasedRequest,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,
@@ -91,6 +93,7 @@ async def post_webhook(
     body: bytes,
     secrets: Sequence[str],
     *,
+    correlation_id: str = "",
     timeout_seconds: float = TIMEOUT_SECONDS,
     until: float = math.inf,
 ) -> Answer:
@@ -99,7 +102,14 @@ async def post_webhook(
     Raise `ClaimLapsed`, with nothing sent, if the lease has ended when the connection stands.
     """
     answer, _ = await call_webhook(
-        session, url, message_id, body, secrets, timeout_seconds=timeout_seconds, until=until
+        session,
+        url,
+        message_id,
+        body,
+        secrets,
+        correlation_id=correlation_id,
+        timeout_seconds=timeout_seconds,
+        until=until,
     )
     return answer
 
@@ -111,17 +121,21 @@ async def call_webhook(
     body: bytes,
     secrets: Sequence[str],
     *,
+    correlation_id: str = "",
     timeout_seconds: float = TIMEOUT_SECONDS,
     most_bytes: int = BODY_BYTES,
     until: float = math.inf,
 ) -> tuple[Answer, bytes]:
     """Post as `post_webhook` does; return also the first bytes of the answer, uncleaned."""
     timeout_seconds = _limit_to_lease(timeout_seconds, until)
-    _held_until.set(until)
+    hold_requests(until)
     target = _target(url)
     if target is None:
         return Answer(None, 0, error="the URL must be http or https with a host and without a user"), b""
     headers = sign(secrets, message_id, int(time.time()), body)
+    if PATTERN.fullmatch(correlation_id):
+        # A receiver that calls back with it goes on with the same chain.
+        headers[CORRELATION] = correlation_id
     received = _Received(most_bytes)
     started = time.monotonic()
     try:
@@ -137,7 +151,12 @@ async def call_webhook(
 _held_until: ContextVar[float] = ContextVar("held_until", default=math.inf)
 
 
-class _Request(aiohttp.ClientRequest):
+def hold_requests(until: float) -> None:
+    """Let the requests of this task be sent up to a time of `lease_clock`."""
+    _held_until.set(until)
+
+
+class LeasedRequest(aiohttp.ClientRequest):
     async def send(self, conn: Any) -> aiohttp.ClientResponse:
         """Check the lease when the connection stands: the process may have been suspended since the claim."""
         if lease_clock() >= _held_until.get():

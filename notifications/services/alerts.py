@@ -22,6 +22,7 @@ from config.common.text_templates import nested_text, on_one_line
 from config.common.times import format_time, truncate_to_milliseconds
 from config.common.web.links import absolute_url
 from config.records.models import ChangeRecord, LogEntry
+from notifications.alert_kinds import severity_of
 from notifications.decisions import awaits_decision
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
@@ -32,7 +33,9 @@ from notifications.subjects import alert_subject
 
 ALERTS = "alerts"
 KIND = "alert"
-OVER = gettext_noop("Over: %(alert)s. %(reason)s")
+OVER = gettext_noop("Closed: %(alert)s. %(reason)s")
+TEST, TEST_SUBJECT = "test", "escalation/test"
+TEST_TITLE = gettext_noop("Test alert by %(by)s: nothing is wrong")
 RESOLVED = gettext_noop("Resolved by %(by)s: %(alert)s. %(reason)s")
 
 
@@ -42,10 +45,12 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
     An alert that is not resolved yet counts the repeat and takes over title and detail; nobody is notified again.
     `title` is a source text of `gettext` that may name keys of `detail` as `%(name)s`.
     """
-    values = {
+    stored_title = clean_text(on_one_line(title), 300)
+    values: dict[str, str | int] = {
         "kind": kind,
+        "severity": severity_of(kind).value,
         "subject": subject,
-        "title": clean_text(on_one_line(title), 300),
+        "title": stored_title,
         "detail": encode_clean(detail or {}),
         "chain": correlation_id(),
     }
@@ -55,11 +60,24 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
             alert_id, count = cursor.fetchone()
         # The statement inserts the row or counts on the one that is there: nobody is notified of a repeat.
         if count == 1:
-            payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
+            payload = {"kind": kind, "about": subject, "title": stored_title, "detail": detail or {}}
             record_event(NewEvent("alert.raised", alert_subject(alert_id), timezone.now(), payload))
-            _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
+            _log(LogEntry.Level.ERROR, alert_id, stored_title, {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
+
+
+def raise_test_alert(actor: str) -> tuple[int, bool]:
+    """Raise an alert that tries out the escalation; return its id, and whether it is new.
+
+    As long as one is not resolved there is no other: whoever presses twice is told of one.
+    """
+    with transaction.atomic():
+        waiting = Alert.objects.filter(kind=TEST, subject=TEST_SUBJECT).exclude(status=Alert.Status.RESOLVED)
+        known = waiting.values_list("pk", flat=True).first()
+        if known is not None:
+            return known, False
+        return raise_alert(TEST, TEST_SUBJECT, TEST_TITLE, {"by": actor}), True
 
 
 def close_alert(kind: str, subject: str, note: str = "") -> None:

@@ -21,10 +21,10 @@ from notifications.subjects import endpoint_subject
 
 RETURNS = "deliveries.returns"
 STEP = 500
-SWITCHED_OFF = gettext_noop("%(receiver)s was switched off: %(reason)s")
-ANSWERS = gettext_noop("the receiver answers again")
+SWITCHED_OFF = gettext_noop("%(receiver)s was disabled: %(reason)s")
+ANSWERS = gettext_noop("the receiver responds again")
 UNREACHABLE = "endpoint.unreachable"
-NO_ANSWER = gettext_noop("%(receiver)s does not answer: its messages wait")
+NO_ANSWER = gettext_noop("%(receiver)s is not responding; its messages are waiting")
 
 
 def raise_unreachable_alert(endpoint: Endpoint) -> None:
@@ -54,7 +54,7 @@ def disable_endpoint(endpoint: Endpoint, reason: str) -> None:
     cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint))], reason)
     detail = {"receiver": name_receiver(endpoint.pk, endpoint.url), "url": endpoint.url, "reason": reason}
     raise_alert("endpoint.disabled", endpoint_subject(endpoint.pk), SWITCHED_OFF, detail)
-    close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
+    close_unreachable_alert(endpoint.pk, gettext_noop("disabled: nothing is waiting any more"))
 
 
 def close_unreachable_alert(endpoint_id: int, note: str) -> None:
@@ -67,7 +67,7 @@ def reset_breaker(endpoint: Endpoint) -> None:
     endpoint.failures, endpoint.off_reason = 0, ""
     endpoint.opened_at, endpoint.probe_at, endpoint.not_before = None, None, None
     endpoint.save(update_fields=["failures", "off_reason", "opened_at", "probe_at", "not_before"])
-    close_alert("endpoint.disabled", endpoint_subject(endpoint.pk), gettext_noop("switched on again"))
+    close_alert("endpoint.disabled", endpoint_subject(endpoint.pk), gettext_noop("enabled again"))
     mark_reachable(endpoint)
 
 

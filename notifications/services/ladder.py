@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
@@ -18,6 +16,7 @@ from config.common.background.ring import ring
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
 from notifications.models import Alert, Endpoint, Rung
+from notifications.recipients import find_recipients, split_addresses
 
 KIND = "rung"
 FIELDS = ("after_seconds", "channel", "to_superusers", "to_administrator", "addresses", "active")
@@ -52,23 +51,6 @@ def ensure_endpoints(rungs: Iterable[Rung]) -> list[int]:
     return [known[url] for url in urls]
 
 
-def find_recipients(rung: Rung) -> list[str]:
-    """Return the addresses of a rung as accounts and settings are now."""
-    found = list[str]()
-    if rung.to_superusers:
-        people = User.objects.filter(is_superuser=True, is_active=True).exclude(email="").order_by("pk")
-        found += people.values_list("email", flat=True)
-    if rung.to_administrator:
-        own = settings.ADMIN_EMAIL if rung.channel == Rung.Channel.EMAIL else settings.ADMIN_PHONE
-        found += [own] if own else []
-    found += split_addresses(rung.addresses)
-    return list(dict.fromkeys(found))
-
-
-def split_addresses(addresses: str) -> list[str]:
-    return addresses.replace(",", " ").replace(";", " ").split()
-
-
 def save_rung(rung: Rung, *, actor: str) -> None:
     """Add or change a rung; open alerts are escalated by the new ladder at once."""
     rung.addresses = " ".join(split_addresses(rung.addresses))
@@ -98,15 +80,15 @@ def find_rung_faults(rung: Rung) -> dict[str, list[str]]:
     if not 0 <= rung.after_seconds <= LONGEST:
         faults["after_seconds"] = [gettext("Must be from 0 to %(most)s seconds.") % {"most": LONGEST}]
     if rung.to_superusers and not is_mail:
-        faults["to_superusers"] = [gettext("Accounts have only an e-mail address.")]
+        faults["to_superusers"] = [gettext("User accounts have no phone number, only an e-mail address.")]
     wrong = [
         each for each in split_addresses(rung.addresses) if not (_is_mail(each) if is_mail else PHONE.fullmatch(each))
     ]
     if wrong:
-        rule = gettext("Not an e-mail address: %(wrong)s") if is_mail else gettext("Not a telephone number: %(wrong)s")
+        rule = gettext("Not an e-mail address: %(wrong)s") if is_mail else gettext("Not a phone number: %(wrong)s")
         faults["addresses"] = [rule % {"wrong": ", ".join(wrong)}]
     elif not (rung.to_superusers or rung.to_administrator or rung.addresses.strip()):
-        faults["addresses"] = [gettext("Name at least one recipient.")]
+        faults["addresses"] = [gettext("Add at least one recipient.")]
     return faults
 
 

@@ -51,6 +51,14 @@ def has_parked_messages(subject: str) -> bool:
     return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
 
 
+def is_stopped(subject: str) -> bool:
+    """Return whether the queue that an alert is about cannot park messages until staff have decided about some.
+
+    Where those of other queues take all the room there is nothing of this one to decide about.
+    """
+    return has_parked_messages(subject) and not can_park(subject.partition("/")[2])
+
+
 def _get_undecided(message_id: int) -> ParkedMessage:
     parked = ParkedMessage.objects.filter(pk=message_id).first()
     if parked is None:

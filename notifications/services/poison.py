@@ -39,9 +39,9 @@ MOST_PARKED, MOST_PARKED_BYTES = 1000, 64 << 20
 MOST_PARKED_IN_ALL, MOST_PARKED_BYTES_IN_ALL = 4000, 256 << 20
 PARKED = "amqp.parked"
 FULL = "amqp.parking_full"
-TITLE = gettext_noop("Messages of the queue %(queue)s failed again and again and are parked: %(count)s")
+TITLE = gettext_noop("Messages of the queue %(queue)s keep failing and have been parked: %(count)s")
 FULL_TITLE = gettext_noop(
-    "The queue %(queue)s stands still: %(count)s parked messages wait for a decision, and no more can be parked"
+    "The queue %(queue)s is stopped: %(count)s parked messages await a decision, and no more can be parked"
 )
 DIED = "The process ended in the middle of it each time."
 

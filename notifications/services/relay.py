@@ -64,7 +64,8 @@ def relay_once(following: Following) -> bool:
     follower = claimed[0]
     held = _Held(claimed_at + LEASE.total_seconds())
     limit = 1 if follower.failures else following.batch
-    events = _read(follower, limit)
+    # After a failure the culprit stands next, and is tried alone.
+    events = list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
     if not events:
         finish(follower, due_at=Now())
         return False
@@ -76,7 +77,8 @@ def relay_once(following: Following) -> bool:
         log.warning("relay.overtaken", follower=following.name, position=follower.position)
         return False
     except WAITS as reason:
-        _pause(follower, error=reason)
+        log.warning("relay.waits", follower=follower.name, error=str(reason))
+        finish(follower, due_at=Now() + timedelta(seconds=5), last_error=clean_error(reason, 2000))
         return False
     return len(events) == limit
 
@@ -89,11 +91,6 @@ def _is_behind(following: Following) -> bool:
     if read is None:
         Follower.objects.get_or_create(name=following.name)
     return (stamped or 0) > (read or 0)
-
-
-def _read(follower: Follower, limit: int) -> list[Event]:
-    """Read on from the position; after a failure that is where the culprit stands, which is tried alone."""
-    return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
 
 
 def _hand_over_until_one_fails(
@@ -133,12 +130,6 @@ def _hand_over(
         finish(follower, **moved)
 
 
-def _pause(follower: Follower, *, error: BaseException) -> None:
-    log.warning("relay.waits", follower=follower.name, error=str(error))
-    pause = timedelta(seconds=5)
-    finish(follower, due_at=Now() + pause, last_error=clean_error(error, 2000))
-
-
 def _record_failure(follower: Follower, culprit: _Culprit) -> bool:
     """Count the failure; at the tenth set the event aside. Return whether to go on behind it at once."""
     event, error = culprit.event, culprit.error
@@ -168,7 +159,7 @@ def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
     raise_alert(
         INCIDENT,
         follower_subject(follower.name),
-        gettext_noop("%(follower)s could not take an event, which was set aside"),
+        gettext_noop("%(follower)s could not process an event; it was set aside"),
         {"follower": follower.name, "event": event.type, "subject": event.subject, "error": clean_error(error, 300)},
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import BooleanField, Case, F, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -19,7 +19,7 @@ from notifications.subjects import delivery_subject
 
 KIND = "delivery"
 STEP = 100
-MOST_COUNTED = 100_000
+MOST_COUNTED = 10_000
 UNDER_WAY = Case(When(under_way_until__gt=Now(), then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
@@ -32,6 +32,15 @@ class ResendBatch:
     after: int
     """The id of the last one in the batch: the next batch begins behind it."""
     left: int
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """How many dead letters an endpoint has, and which of them is the oldest."""
+
+    endpoint_id: int
+    count: int
+    oldest_id: int
 
 
 def resend_delivery(delivery_id: int, actor: str) -> bool:
@@ -63,7 +72,8 @@ def resend_dead_letters(
     chosen = list(_select_behind(after, endpoint_id).order_by("pk").values_list("pk", flat=True)[:limit])
     resent = sum(_resend_or_finalize(pk, actor) for pk in chosen)
     last = chosen[-1] if chosen else after
-    left = _count_bounded(_select_behind(last, endpoint_id)) if len(chosen) == limit else 0
+    behind = _select_behind(last, endpoint_id).order_by()[:MOST_COUNTED]
+    left = behind.count() if len(chosen) == limit else 0
     return ResendBatch(resent, len(chosen) - resent, last, left)
 
 
@@ -74,9 +84,17 @@ def select_dead_letters(endpoint_id: int | None = None) -> QuerySet[Delivery]:
     return rows if endpoint_id is None else rows.filter(endpoint=endpoint_id)
 
 
-def count_dead_letters(endpoint_id: int | None = None) -> int:
-    """Count the dead letters, up to `MOST_COUNTED`."""
-    return _count_bounded(select_dead_letters(endpoint_id))
+def count_dead_letters() -> list[DeadLetters]:
+    """Count the oldest `MOST_COUNTED` dead letters by endpoint, the largest number first."""
+    oldest = select_dead_letters().order_by("pk").values("endpoint", "pk")[:MOST_COUNTED]
+    letters, values = oldest.query.sql_with_params()
+    # Not by `pk__in`: PostgreSQL would read all deliveries to find these again.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT endpoint, count(*), min(pk) FROM ({letters}) AS letter GROUP BY endpoint ORDER BY 2 DESC, 1",  # noqa: S608 (Django's own statement, values apart)
+            values,
+        )
+        return [DeadLetters(*row) for row in cursor.fetchall()]
 
 
 def _find_endpoint(delivery_id: int) -> int:
@@ -163,7 +181,3 @@ def _resend_or_finalize(pk: int, actor: str) -> bool:
     except (ClientInactive, DeliveryNotFound):
         pass  # disabled, or expired, since it was chosen
     return False
-
-
-def _count_bounded(rows: QuerySet[Delivery]) -> int:
-    return rows.order_by()[:MOST_COUNTED].count()

@@ -18,6 +18,7 @@ from notifications.models import (
     Delivery,
     Event,
     EventHour,
+    EventMinute,
     Follower,
     Incident,
     MessageFailure,
@@ -28,6 +29,7 @@ from notifications.services.deliveries import SUPERSEDING
 from notifications.services.poison import FORGOTTEN_AFTER
 
 DELIVERIES_STEP = 500
+MINUTES_KEPT = timedelta(days=1)
 ATTEMPTS_STEP = EVENTS_STEP = 5000
 
 
@@ -41,6 +43,7 @@ def expire_events() -> None:
     else:
         _delete_events(oldest)
     EventHour.objects.filter(hour__lt=oldest).delete()
+    EventMinute.objects.filter(minute__lt=now - MINUTES_KEPT).delete()
 
 
 def _is_read(partition: str) -> bool:

@@ -38,10 +38,16 @@ class Backlog:
 
 def read_backlog(now: datetime) -> Backlog:
     """Count the saved sessions by the time they are due, and the exhausted ones."""
-    marks = [now + HORIZON * place / STRETCHES for place in range(STRETCHES + 1)]
+    marks = _marks(now, now + HORIZON, STRETCHES)
     overdue, *counts, later = _count([_EVER[0], *marks, _EVER[1]])
     ends = zip(marks[:-1], marks[1:], counts, strict=True)
     return Backlog(overdue, [Stretch(*each) for each in ends], later, count_exhausted())
+
+
+def count_stretches(begin: datetime, end: datetime, stretches: int) -> list[Stretch]:
+    """Count the saved sessions that are due in each of so many equal stretches of a time."""
+    marks = _marks(begin, end, stretches)
+    return [Stretch(*each) for each in zip(marks[:-1], marks[1:], _count(marks), strict=True)]
 
 
 def count_exhausted() -> int:
@@ -59,6 +65,10 @@ def count_by_theme(numbers: Collection[int]) -> dict[int, dict[str, int]]:
     }
     counted = themes.annotate(**counts)
     return {row.pop("pk"): row for row in counted.values("pk", *RepeatSession.Status.values)}
+
+
+def _marks(begin: datetime, end: datetime, stretches: int) -> list[datetime]:
+    return [begin + (end - begin) * place / stretches for place in range(stretches + 1)]
 
 
 def _count(marks: Sequence[datetime]) -> list[int]:

@@ -1,6 +1,5 @@
 """Enqueue sessions from Python: each is created and saved at once, and threads that do so together share a commit."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext
 
+from config.common.background.per_process import PerProcess
 from config.common.correlation import correlation_id
 from config.common.database.sql import load_sql, postgresql_cursor
 from config.common.errors import Invalid
@@ -49,7 +49,7 @@ def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None =
         return _insert_one_by_one(theme, [bodies], delay)[0]
     [session] = _describe(theme, [bodies], delay)
     is_alone = connection.in_atomic_block or session["length"] > LONGEST_TOGETHER
-    found = _insert([session])[0] if is_alone else _together.ask(session)
+    found = _insert([session])[0] if is_alone else _together.get().ask(session)
     return _insert_one_by_one(theme, [bodies], delay)[0] if found is None else found
 
 
@@ -115,7 +115,7 @@ def _insert_one_by_one(theme: int, sessions: Sequence[Sequence[str]], delay: flo
     with transaction.atomic():
         found = Theme.objects.filter(pk=theme).first()
         if found is None:
-            raise Invalid({"theme": [gettext("There is no such theme.")]})
+            raise Invalid({"theme": [gettext("Theme not found.")]})
         _wake_for_nearest([delay])
         return [_insert_one(found, bodies, found.delay if delay is None else delay) for bodies in sessions]
 
@@ -147,16 +147,13 @@ class GroupCommit(Generic[AskedT, AnswerT]):
     first of those that came meanwhile leads.
     """
 
-    _waiting: "list[_Asked[AskedT, AnswerT]]"
-    _is_led: bool
-    _is_busy: bool
-    """Whether the last round trip was for several."""
-
     def __init__(self, do: Callable[[Sequence[AskedT]], Sequence[AnswerT]]) -> None:
         self._do = do
-        self._start_anew()
-        # A forked process inherits a lock that no thread of it will release.
-        os.register_at_fork(after_in_child=self._start_anew)
+        self._lock = threading.Lock()
+        self._waiting: list[_Asked[AskedT, AnswerT]] = []
+        self._is_led = False
+        self._is_busy = False
+        """Whether the last round trip was for several."""
 
     def ask(self, asked: AskedT) -> AnswerT:
         """Return the answer; a failure is raised to all of a round trip, which may have been committed all the same."""
@@ -218,11 +215,6 @@ class GroupCommit(Generic[AskedT, AnswerT]):
             self._waiting[0].leads = True
             self._waiting[0].news.release()
 
-    def _start_anew(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting = []
-        self._is_led, self._is_busy = False, False
-
 
 class _Asked(Generic[AskedT, AnswerT]):
     def __init__(self, asked: AskedT) -> None:
@@ -235,4 +227,4 @@ class _Asked(Generic[AskedT, AnswerT]):
         self.news.acquire()
 
 
-_together = GroupCommit(_insert_for_all)
+_together = PerProcess(lambda: GroupCommit(_insert_for_all))

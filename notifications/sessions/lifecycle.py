@@ -139,7 +139,7 @@ def _wake_for_repeat(repeat_at: datetime | None, seconds: float) -> Any:
 def _get_theme(number: int) -> Theme:
     theme = Theme.objects.filter(pk=number).first()
     if theme is None:
-        raise Invalid({"theme": [gettext("There is no such theme.")]})
+        raise Invalid({"theme": [gettext("Theme not found.")]})
     return theme
 
 

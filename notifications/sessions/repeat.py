@@ -120,7 +120,7 @@ class Repeat:
 
     def _end(self, operation: Operation, result: Result, settle: Settle) -> bool:
         """Answer when the outcome is durable: the handler may drop its own copy then."""
-        detail = gettext_noop("finished by the handler") if result is Result.FAILED else ""
+        detail = gettext_noop("ended by the handler") if result is Result.FAILED else ""
         outcome = Outcome(self.claim, result, detail, tuple(self._verdicts), is_answer=True)
         if settle(outcome, wait=operation.waits_for_answer):
             operation.acknowledge()

@@ -83,7 +83,7 @@ class Repeater:
         self._slots = ThemeSlots(workers)
         self._ended: list[EndedRepeat] = []
         self._threads = self._idle = 0
-        self._keeper = SupervisedThread("sessions-keeper", self._keep)
+        self._keeper = SupervisedThread("sessions-keeper", self._record_and_renew)
         self._news = threading.Event()
         self._is_stopping = False
         self._pace = AHEAD_SECONDS
@@ -238,7 +238,7 @@ class Repeater:
         ended.is_written.wait()
         return ended.stood
 
-    def _keep(self) -> None:
+    def _record_and_renew(self) -> None:
         while not (self._is_stopping and self._is_empty()):
             self._news.wait(self._seconds_until_duty())
             self._news.clear()

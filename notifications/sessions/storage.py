@@ -33,7 +33,7 @@ def encode_records(records: Sequence[Any]) -> list[str]:
     try:
         return [msgspec.json.encode(record).decode() for record in records]
     except (TypeError, ValueError, RecursionError) as error:
-        raise Invalid({"records": [gettext("Must be JSON: %(error)s") % {"error": error}]}) from error
+        raise Invalid({"records": [gettext("Must be valid JSON: %(error)s") % {"error": error}]}) from error
 
 
 def decode_record(body: str) -> Any:

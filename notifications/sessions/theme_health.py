@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from notifications.sessions.outcomes import Outcome
 
 EXHAUSTED = "session.exhausted"
-EXHAUSTED_TITLE = gettext_noop("Sessions of theme %(theme)s have reached their repeat limit")
+EXHAUSTED_TITLE = gettext_noop("Sessions of theme %(theme)s have used up all their attempts")
 UNREACHABLE = "theme.unreachable"
-NO_ANSWER = gettext_noop("Theme %(theme)s does not answer: its sessions wait")
-ANSWERS = gettext_noop("the theme answers again")
-IDLE = gettext_noop("no session of the theme waits any more")
+NO_ANSWER = gettext_noop("Theme %(theme)s is not responding: its sessions are waiting")
+ANSWERS = gettext_noop("the theme responds again")
+IDLE = gettext_noop("no session of the theme is waiting any more")
 
 
 def record_exhausted(session: RepeatSession, detail: str) -> None:

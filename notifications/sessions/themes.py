@@ -72,7 +72,7 @@ def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
         secrets = NO_SECRETS if not new.url else _secret_column(secret)
         Theme.objects.filter(pk=number).update(**_columns(new), **secrets)
         if (new.handler, new.url) != (before.handler, before.url) and theme.failures:
-            reset_theme_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
+            reset_theme_breaker(theme, gettext_noop("another handler now processes its sessions"))
         if new != before:
             _record_change(number, before, new, actor=actor)
     return secret
@@ -134,13 +134,13 @@ def values_of(theme: Theme) -> ThemeValues:
 def check_values(values: ThemeValues) -> None:
     """Raise `Invalid` for what no theme can be; bounds of numbers are in serializers, forms and the database."""
     if bool(values.handler) == bool(values.url):
-        rule = gettext("Exactly one of handler and url must be given.")
+        rule = gettext("Specify exactly one of handler and url.")
         raise Invalid({"handler": [rule], "url": [rule]})
     if values.handler and not is_registered(values.handler):
-        raise Invalid({"handler": [gettext("No handler of this name is registered.")]})
+        raise Invalid({"handler": [gettext("No handler with this name is registered.")]})
     if values.url and not is_webhook_url(values.url):
         raise Invalid(
-            {"url": [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]}
+            {"url": [gettext("Must be an http or https URL with a host, without a user name, at most 500 characters.")]}
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
+from config.common.correlation import correlation_id
 from config.common.ids import new_id
 from config.common.web.json_codec import BadJson, decode_json
 from notifications.sending.webhook import Answer, ClaimLapsed, call_webhook, open_http_session
@@ -97,6 +98,7 @@ class WebhookHandler:
                     message_id,
                     body,
                     self._secrets,
+                    correlation_id=correlation_id(),
                     timeout_seconds=self._timeout,
                     most_bytes=ANSWER_BYTES,
                     until=self._held_until(),

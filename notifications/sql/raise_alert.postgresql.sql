@@ -1,9 +1,9 @@
 INSERT INTO notifications_alert AS known (
-    kind, subject, title, detail, correlation_id, status, count, first_at, last_at, due_at, muted_until,
+    kind, severity, subject, title, detail, correlation_id, status, count, first_at, last_at, due_at, muted_until,
     fence, acknowledged_by, resolved_by, resolution
 )
 VALUES (
-    %(kind)s, %(subject)s, %(title)s, %(detail)s, %(chain)s, 'open', 1,
+    %(kind)s, %(severity)s, %(subject)s, %(title)s, %(detail)s, %(chain)s, 'open', 1,
     statement_timestamp(), statement_timestamp(), statement_timestamp(),
     (
         SELECT max(muted_until) FROM notifications_alert
@@ -14,6 +14,7 @@ VALUES (
 ON CONFLICT (kind, subject) WHERE NOT (status = 'resolved') DO UPDATE SET
     count = known.count + 1,
     last_at = excluded.last_at,
+    severity = excluded.severity,
     title = excluded.title,
     detail = excluded.detail
 RETURNING id, count

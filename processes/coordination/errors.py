@@ -2,35 +2,44 @@ from config.common.errors import ApplicationError, Conflict, NotFound
 
 
 class EntityNotFound(NotFound):
-    """There is no such entity. Those that there are stand in the data."""
+    """Unknown entity. The known ones are listed in the data."""
+
+    sample = {"entities": ["clients", "dummy-items", "dummy-nodes", "sensors"]}
 
 
 class RowNotFound(NotFound):
-    """There is no row with this id."""
+    """Row not found."""
 
 
 class EventNotFound(NotFound):
-    """There is no such event."""
+    """Event not found."""
 
 
 class EventCanceled(Conflict):
-    """This event was cancelled: the reader will never have it."""
+    """This change set was cancelled: the reader will never have it."""
+
+    sample = {"event": 12}
 
 
 class NotYetHere(ApplicationError):
-    """The reader does not have this event yet. Repeat the call."""
+    """The reader does not have this change set yet. Repeat the call."""
 
     status = 503
     retry_after = 1
+    sample = {"event": 12}
 
 
 class ReaderNotFound(NotFound):
-    """There is no such reader."""
+    """Reader not found."""
 
 
 class NotFailed(Conflict):
-    """Only an event whose compensation has failed can be resolved."""
+    """Only a change set whose compensation has failed can be resolved."""
+
+    sample = {"status": "Committed"}
 
 
 class StillFailing(Conflict):
-    """The compensation failed again. Put right what it names, or accept the Writer's values."""
+    """The compensation failed again. Fix what it names, or accept the Writer's values."""
+
+    sample = {"reason": "The row has been changed since."}

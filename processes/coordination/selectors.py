@@ -78,6 +78,11 @@ def events_in_status(status: EventStatus | None) -> QuerySet[AppEvent]:
     return under_way.alias(shown=_shown()).filter(shown=status.value)
 
 
+def unended_of(reader: str) -> QuerySet[WriterEventReader]:
+    """Select what a reader has not ended: how far it is behind."""
+    return WriterEventReader.objects.filter(name=reader, ended_at__isnull=True)
+
+
 def get_event(event_id: int) -> EventOverview:
     event = AppEvent.objects.filter(pk=event_id).first() if 0 < event_id < 2**63 else None
     if event is None:
@@ -122,10 +127,9 @@ def reader_lags() -> list[Lag]:
     return [Lag(name, *found.get(name, (0, None))) for name in reader_names()]
 
 
-def count_failed_compensations(most: int = 99) -> int:
-    """Count the compensations that wait for a person, no further than one reads on: the menu asks on every page."""
-    failed = AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
-    return len(failed.order_by().values_list("pk")[:most])
+def failed_compensations() -> QuerySet[AppEvent]:
+    """Return the change sets whose compensation waits for a person."""
+    return AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
 
 
 def _shown() -> Coalesce:

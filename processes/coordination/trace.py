@@ -1,12 +1,14 @@
 """Steps of a trace: the change sets that a call made, and how they ended."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import pgettext
+from django.utils.translation import gettext, pgettext
 
-from config.audit.trace import TraceStep
+from config.audit.trace import Standing, TraceStep, Upcoming
 from config.common.times import parse_time
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.reasons import format_reason
@@ -21,16 +23,25 @@ ENDED = {EventStatus.COMMITTED: "34.7", EventStatus.CANCELED: "35.7", EventStatu
 def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
     rows = AppEvent.objects.filter(correlation_id=correlation_id).order_by("date", "pk")
     for event in rows[:most]:
-        yield _step(event, event.date, pgettext("change set", "made"))
-        ended_at = _ended_at(event)
-        if ended_at is not None:
-            yield _step(event, ended_at, pgettext("change set", "ended"), outcome=event.status.title)
+        # A failed compensation has not ended: the time of the failure stands for its end.
+        noted = event.steps.get(ENDED.get(event.status, ""))
+        ended_at = event.ended_at or (None if noted is None else parse_time(noted))
+        made = _step(event, event.date, pgettext("change set", "created"))
+        if ended_at is None:
+            yield replace(made, standing=Standing.OPEN, upcoming=(Upcoming(gettext("waiting for its readers")),))
+            continue
+        yield made
+        ended = _step(event, ended_at, pgettext("change set", "ended"), outcome=event.status.title)
+        yield replace(ended, continues=True, **_end(event))
 
 
-def _ended_at(event: AppEvent) -> datetime | None:
-    """Return when an event ended; for a failed compensation, which has not, the time of the failure."""
-    noted = event.steps.get(ENDED.get(event.status, ""))
-    return event.ended_at or (None if noted is None else parse_time(noted))
+def _end(event: AppEvent) -> dict[str, Any]:
+    """Return how an event that has ended stands, who decided it, and what is still to come of it."""
+    if event.status == EventStatus.COMMITTED:
+        return {"standing": Standing.DONE}
+    waits = event.status == EventStatus.COMPENSATION_FAILED
+    upcoming = (Upcoming(gettext("waiting for a decision")),) if waits else ()
+    return {"standing": Standing.FAILED, "upcoming": upcoming, "actor": event.resolved_by}
 
 
 def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:

@@ -2,24 +2,24 @@ from config.common.errors import Conflict, NotFound
 
 
 class ProcessNotFound(NotFound):
-    """There is no such exchange process."""
+    """Exchange process not found."""
 
 
 class DifferentRepeat(Conflict):
-    """This process was prepared before, with another body. Repeat exactly what you sent."""
+    """This process has already been prepared, with another body. Repeat exactly what you sent."""
 
 
 class ProcessNotFailed(Conflict):
-    """Only a process whose file moves failed can be tried again."""
+    """Only a process that failed to move its files can be retried."""
 
 
 class ProcessNotStarted(Conflict):
-    """Only a process that has not prepared anything can be ended by hand."""
+    """Only a process that has not prepared anything can be ended manually."""
 
 
 class FilesFound(Conflict):
-    """None of these files is missing any more. Try again to move them."""
+    """None of these files is missing any more. Try moving them again."""
 
 
 class ProcessSettled(Conflict):
-    """This process is settled already."""
+    """This process has already been settled."""

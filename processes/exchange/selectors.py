@@ -73,11 +73,6 @@ def in_doubt() -> QuerySet[ExchangeProcess]:
     return ExchangeProcess.objects.filter(status=ExchangeProcess.Status.IN_DOUBT)
 
 
-def count_in_doubt(most: int = 99) -> int:
-    """Count the processes in doubt, up to `most`: the menu does it on every page."""
-    return len(in_doubt().order_by().values_list("pk")[:most])
-
-
 def _messages(processes: Iterable[ExchangeProcess]) -> dict[UUID, list[Entry]]:
     """Return the messages of each process, without those that API_2 left out."""
     entries = ProcessMessage.objects.filter(process__in=[process.pk for process in processes], is_left_out=False)

@@ -6,7 +6,9 @@ from django.http import HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 
-from processes.workflows.engine.diagram import MarkLabels, Marks, draw_diagram
+from processes.workflows.engine.diagram import MarkLabels, Marks, Note, draw_diagram
+from processes.workflows.engine.diagram.colours import GONE, OFFERED
+from processes.workflows.engine.dialects.report import Report
 from processes.workflows.models import WorkflowRevision
 
 # Whoever opens the image by its address must not run what a file has smuggled into it.
@@ -26,6 +28,14 @@ STATES: dict[str, Promise] = {
 
 def state_label(state: str) -> str:
     return str(STATES.get(state, state))
+
+
+def mark_report(report: Report) -> Marks:
+    """Return the marks of what was translated and of what is only drawn, for the drawing of a definition."""
+    translated = Note(OFFERED, "⇄", gettext("Translated"))
+    drawn = Note(GONE, "–", gettext("Only drawn"))
+    notes = {entry.element: translated for entry in report.translated}
+    return Marks(notes={**notes, **{entry.element: drawn for entry in report.drawn if entry.is_whole}})
 
 
 def respond_with_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:

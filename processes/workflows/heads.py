@@ -46,6 +46,8 @@ class Head:
     """None: created, and its start has failed."""
     digests: frozenset[str] = frozenset()
     """The bodies of the state that are already stored."""
+    shadow: int | None = None
+    """The shadow that hears what the instance is given."""
 
 
 def get_head(instance_id: UUID, *, lock: bool = False) -> Head:
@@ -74,7 +76,7 @@ def find_head(instance_id: UUID, *, lock: bool = False) -> Head | None:
 
 
 def _build_head(row: tuple[Any, ...]) -> Head:
-    started_at, ended_at, at, status, skeleton, bodies = row[8:]
+    started_at, ended_at, at, status, skeleton, bodies, shadow = row[8:]
     revision, enterprise = get_revision_facts(row[2])
     parts: dict[str, str] = msgspec.json.decode(bodies) if bodies else {}
     return Head(
@@ -94,6 +96,7 @@ def _build_head(row: tuple[Any, ...]) -> Head:
         state_status=status,
         state=join_state(skeleton, parts) if skeleton else None,
         digests=frozenset(parts),
+        shadow=shadow,
     )
 
 

@@ -1,7 +1,7 @@
 """Ids of instances and of what is in them: local ones as `epoch.number`, public ones with the instance in front."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from config.common.ids import new_id
 
@@ -25,6 +25,14 @@ def public_task_id(instance_id: UUID | str, local: str, since: datetime) -> str:
     time, so nobody who has the earlier id completes it by mistake.
     """
     return f"{public_id(instance_id, local)}.{_stamp(since)}"
+
+
+def message_id_of(instance_id: UUID, local: str, at: datetime) -> str:
+    """Return the id of the message that an effect sends.
+
+    It is the same when the effect is dispatched again, and another for one that has its number after a restore.
+    """
+    return str(uuid5(instance_id, f"{local} {at.isoformat()}"))
 
 
 def local_id(instance_id: UUID | str, task: str) -> str:

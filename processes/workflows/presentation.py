@@ -1,23 +1,38 @@
-"""Instances, versions and tasks as the REST API answers them."""
+"""Instances, versions and tasks as the REST API answers them, and the messages of workflows in words."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from config.common.times import format_time
 from processes.workflows.engine import difference, state_queries
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.heads import Head
 from processes.workflows.ids import public_id, public_task_id
-from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
+from processes.workflows.models import (
+    BatchItem,
+    TaskCandidate,
+    WorkflowBatch,
+    WorkflowIncident,
+    WorkflowInstance,
+    WorkflowVersion,
+    WorkItem,
+)
 from processes.workflows.selectors import LoadedVersion, find_open_incidents, load_heads, load_versions
-from processes.workflows.services.library import library_for
+from processes.workflows.services.definitions.library import library_for
 from processes.workflows.services.work_items import FetchedTask
 from processes.workflows.state_storage import LazyVariables
 
 NOTHING: InstanceState = {}
+EVENT_TITLES: dict[str, Promise] = {
+    "workflow.message": _("Message from a workflow"),
+    "task.assigned": _("Task assigned"),
+    "task.overdue": _("Task overdue"),
+}
 
 
 def present_instance(head: Head) -> dict[str, Any]:
@@ -55,6 +70,7 @@ def present_version(loaded: LoadedVersion) -> dict[str, Any]:
         "active": _present_active(state),
         "definition_revision": version.revision.number,
         "correlation_id": version.correlation_id,
+        "decisions": state.get("decisions", []),
     }
 
 
@@ -63,7 +79,8 @@ def present_difference(before: LoadedVersion, after: LoadedVersion) -> dict[str,
 
 
 def present_task(item: WorkItem) -> dict[str, Any]:
-    """Return an open task as the list of all tasks shows it; its instance must be loaded with it."""
+    """Return an open task as the list of all tasks shows it; its instance and candidates must be loaded with it."""
+    candidates = list(item.candidates.all())
     return {
         "id": item.public_id,
         "element": item.element,
@@ -73,6 +90,15 @@ def present_task(item: WorkItem) -> dict[str, Any]:
         "instance": str(item.instance_id),
         "definition": item.instance.definition_id,
         "record": item.instance.record,
+        "detail": item.detail,
+        "assignee": item.assignee,
+        "owner": item.owner,
+        "candidate_users": [each.name for each in candidates if each.kind == TaskCandidate.Kind.USER],
+        "candidate_groups": [each.name for each in candidates if each.kind == TaskCandidate.Kind.GROUP],
+        "due_at": item.deadline and format_time(item.deadline),
+        "follow_up_at": item.follow_up_at and format_time(item.follow_up_at),
+        "priority": item.priority,
+        "notes": item.notes.splitlines(),
     }
 
 
@@ -91,7 +117,41 @@ def present_fetched(task: FetchedTask) -> dict[str, Any]:
         "locked_until": format_time(item.due_at),
         "retries": item.retries,
         "error": item.last_error,
+        "correlation_id": item.correlation_id,
     }
+
+
+def present_batch(batch: WorkflowBatch) -> dict[str, Any]:
+    return {
+        "id": str(batch.pk),
+        "operation": batch.operation,
+        "parameters": msgspec.Raw(batch.parameters.encode()),
+        "filter": msgspec.Raw(batch.wanted.encode()),
+        "status": batch.status,
+        "total": batch.total,
+        "changed": batch.changed,
+        "refused": batch.refused,
+        "undone": batch.undone,
+        "kept": batch.kept,
+        "actor": batch.actor,
+        "created_at": format_time(batch.created_at),
+        "ended_at": None if batch.ended_at is None else format_time(batch.ended_at),
+    }
+
+
+def present_batch_item(item: BatchItem) -> dict[str, Any]:
+    return {
+        "instance": str(item.instance),
+        "status": item.status,
+        "reason": item.reason,
+        "before": item.before,
+        "after": item.after,
+    }
+
+
+def present_lock(item: WorkItem) -> dict[str, Any]:
+    assert item.due_at is not None
+    return {"id": item.public_id, "worker": item.worker, "locked_until": format_time(item.due_at)}
 
 
 def _present_head(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, Any]:

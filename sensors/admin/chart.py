@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
+from config.admin_base.times import format_local
 from config.common.times import from_milliseconds, to_milliseconds
+from sensors.admin.period import SECTIONS, ShownPeriod
 from sensors.history.errors import HistoryAway
 from sensors.history.intervals import Interval, read_intervals
 
-PERIODS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+DAY_AND_A_HALF = 36 * 3_600_000
+HALF_A_YEAR = 183 * 24 * 3_600_000
 WIDTH = 1000.0
 NARROWEST = 0.8
 """What is narrower is drawn together with its neighbours."""
-TICKS = {"24h": 6, "7d": 7, "30d": 6}
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,22 @@ class Total:
 
 @dataclass(frozen=True)
 class Chart:
-    period: str
     bars: list[Bar]
     ticks: list[str]
     totals: list[Total]
 
 
-def draw_chart(sensor_id: str, period: str, *, now: datetime) -> Chart | None:
-    """Return the chart up to now, or None while history cannot be reached."""
-    start, end = to_milliseconds(now - PERIODS[period]), to_milliseconds(now)
+def draw_charts(sensor_ids: Sequence[str], shown: ShownPeriod) -> dict[str, Chart] | None:
+    """Return the chart of each sensor, or None while history cannot be reached."""
+    start, end = to_milliseconds(shown.start), to_milliseconds(shown.end)
     try:
-        intervals = read_intervals(sensor_id, start, end)
+        found = read_intervals(sensor_ids, start, end)
     except HistoryAway:
         return None
-    return make_chart(period, intervals, start, end)
+    return {sensor_id: make_chart(intervals, start, end) for sensor_id, intervals in found.items()}
 
 
-def make_chart(period: str, intervals: Sequence[Interval], start: int, end: int) -> Chart:
+def make_chart(intervals: Sequence[Interval], start: int, end: int) -> Chart:
     scale = WIDTH / (end - start)
     pieces = _merge_narrow([(kind_of(each), each.start, each.end) for each in intervals], NARROWEST / scale)
     names = kind_names()
@@ -66,11 +65,17 @@ def make_chart(period: str, intervals: Sequence[Interval], start: int, end: int)
         for kind, begin, until in pieces
     ]
     bars.sort(key=lambda bar: -bar.width)  # the narrow ones are drawn over their neighbours
-    count = TICKS[period]
-    form = "H:i" if period == "24h" else "MONTH_DAY_FORMAT"
-    times = [from_milliseconds(start + (end - start) * step // count) for step in range(count + 1)]
-    ticks = [date_format(at, form) for at in times]
-    return Chart(period, bars, ticks, list(_totals(intervals, end - start)))
+    form = _tick_form(end - start)
+    times = [from_milliseconds(start + (end - start) * step // SECTIONS) for step in range(SECTIONS + 1)]
+    ticks = [format_local(at, form) for at in times]
+    return Chart(bars, ticks, list(_totals(intervals, end - start)))
+
+
+def _tick_form(length: int) -> str:
+    """Return how the times below a chart are written: as closely as its length asks for."""
+    if length < SECTIONS * 60_000:
+        return "H:i:s"
+    return "H:i" if length <= DAY_AND_A_HALF else "MONTH_DAY_FORMAT" if length < HALF_A_YEAR else "YEAR_MONTH_FORMAT"
 
 
 def kind_of(interval: Interval) -> str:
@@ -101,13 +106,13 @@ def kind_names() -> dict[str, str]:
         "open": pgettext("door", "open"),
         "closed": pgettext("door", "closed"),
         "lost": gettext("connection lost"),
-        "unknown": gettext("not known"),
+        "unknown": gettext("unknown"),
         "changing": gettext("changing often"),
     }
 
 
 def _time(at: int) -> str:
-    return date_format(from_milliseconds(at), "DATETIME_FORMAT")
+    return format_local(from_milliseconds(at))
 
 
 def _totals(intervals: Iterable[Interval], length: int) -> Iterator[Total]:

@@ -13,6 +13,7 @@ from config.admin_base.theme import DropdownFilter, TextFilter
 from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.ingest.signals import Code
 from sensors.models import Client, RejectedSignal, Sensor
+from sensors.presentation import say_rejection
 from sensors.selectors import Connection, with_connection
 
 
@@ -57,12 +58,28 @@ class ActiveFilter(DropdownFilter):
         return queryset.filter(active if self.value() == "1" else ~active)
 
 
+class MutedFilter(DropdownFilter):
+    """Serves sensors and clients: both have the time."""
+
+    title = _("muted")
+    parameter_name = "muted"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("1", _("muted")), ("0", _("not muted"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in ("0", "1"):
+            return queryset
+        muted = Q(muted_until__gt=timezone.now())
+        return queryset.filter(muted) if self.value() == "1" else queryset.exclude(muted)
+
+
 class ReasonFilter(DropdownFilter):
     title = _("reason")
     parameter_name = "code"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(code.value, code.value) for code in Code]
+        return [(code.value, say_rejection(code)) for code in Code]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[RejectedSignal]) -> QuerySet[RejectedSignal]:
         return queryset.filter(code=self.value()) if self.value() else queryset

@@ -14,6 +14,10 @@ from sensors.services.clients import values_of
 from sensors.services.rules import LONGEST_URL, client_faults, id_faults, sensor_faults
 from sensors.services.values import ClientValues, SensorValues
 
+MUTE_HELP = _(
+    "Planned work: until then no one is notified of a lost or restored connection, nor of a door left open. Doors that "
+    "open or close are reported as before."
+)
 _CLIENTS = Sensor._meta.get_field("clients")
 
 
@@ -22,13 +26,14 @@ class SensorForm(forms.ModelForm):  # type: ignore[type-arg]
         Client.objects.order_by("name"),
         label=_("Clients"),
         required=False,
-        help_text=_("They are notified when the door opens or closes, and when the connection is lost."),
+        help_text=_("They are notified when the door opens or closes and when the connection is lost."),
         widget=AutocompleteSelectMultiple(_CLIENTS, admin.site),
     )
 
     class Meta:
         model = Sensor
-        fields = ("id", "address", "notes", "active", "heartbeat_timeout", "muted_until")
+        fields = ("id", "address", "notes", "active", "heartbeat_timeout", "open_limit", "muted_until")
+        help_texts = {"muted_until": MUTE_HELP}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -40,7 +45,7 @@ class SensorForm(forms.ModelForm):  # type: ignore[type-arg]
         if "id" in values:
             _add_faults(self, id_faults(values["id"]))
         if not self.errors:
-            known = {name: values[name] for name in ("address", "notes", "active", "heartbeat_timeout")}
+            known = {name: values[name] for name in ("address", "notes", "active", "heartbeat_timeout", "open_limit")}
             _add_faults(self, sensor_faults(SensorValues(**known)))
         return values
 
@@ -49,7 +54,7 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
     url = forms.CharField(
         label=_("URL"),
         max_length=LONGEST_URL,
-        help_text=_("Where messages are posted: http or https, without a user name."),
+        help_text=_("Where messages are sent: http or https, without a user name."),
         widget=UnfoldAdminTextInputWidget(attrs={"type": "url"}),
     )
     form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput, required=False)
@@ -57,6 +62,7 @@ class ClientForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Client
         fields = ("name", "active", "muted_until")
+        help_texts = {"muted_until": MUTE_HELP}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,5 +1,6 @@
-"""Import a table in the admin: upload, preview, confirm, report."""
+"""Import a table in the admin: a sample to begin with, upload, preview, import of all or of the good lines, report."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,18 @@ from config.admin_base.pages import actor_of, explain
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
 from sensors.admin.forms import UploadForm
-from sensors.errors import BadLines
-from sensors.models import Sensor
+from sensors.errors import BadLines, LineFault
+from sensors.models import Client, Sensor
 from sensors.services.changes import COLUMNS
-from sensors.services.imports import ImportPlan, PlannedLine, import_sensors, plan_import
+from sensors.services.imports import (
+    ImportPlan,
+    PlannedLine,
+    import_good_lines,
+    import_sensors,
+    list_refused,
+    plan_import,
+)
+from sensors.services.sheets import COLUMNS as FILE_COLUMNS
 from sensors.services.sheets import write_csv
 from sensors.services.uploads import drop_upload, read_upload, save_upload
 from sensors.services.values import SensorValues
@@ -40,27 +49,38 @@ class Preview:
     plan: ImportPlan
     lines: list[tuple[PlannedLine, list[Cell]]]
 
+    is_done: bool = False
+    """Whether the good lines have been imported."""
+
     @property
-    def faults(self) -> list[Any]:
+    def faults(self) -> list[LineFault]:
         return self.plan.faults[:FAULTS_SHOWN]
 
     @property
     def bad(self) -> int:
-        return len({fault.line for fault in self.plan.faults})
+        return self.plan.bad
 
 
 def import_page(model_admin: ModelAdmin[Sensor], request: HttpRequest) -> HttpResponse:
     """Return the response of each step; they share one address, whose limit on the body is that of the file."""
     if request.method != "POST":
+        if "sample" in request.GET:
+            return _answer_csv("sensors-sample.csv", sample_rows(Client.objects.order_by("pk").first()))
         return _page(model_admin, request, form=UploadForm())
     try:
         if "download" in request.POST:
-            return _download(request)
+            # Every refused line, however many there are.
+            content = read_upload(_token(request), owner=_owner(request))
+            return _answer_csv("refused-lines.csv", list_refused(content, plan_import(content)))
+        if "good" in request.POST:
+            return _import_good(model_admin, request)
         if "token" in request.POST:
             return _import(request)
         return _preview(model_admin, request)
     except BadLines:
-        messages.error(request, gettext("The registry has changed since; nothing has been imported. Look again."))
+        messages.error(
+            request, gettext("The registry has changed since; nothing has been imported. Check the preview again.")
+        )
     except ApplicationError as error:
         rules = [rule for rules in error.data.get("fields", {}).values() for rule in rules]
         messages.error(request, " ".join(rules) or explain(error))
@@ -97,7 +117,7 @@ def _word(value: Any) -> str:
 
 
 def _import(request: HttpRequest) -> HttpResponse:
-    token, owner = request.POST["token"], _owner(request)
+    token, owner = _token(request), _owner(request)
     report = import_sensors(content=read_upload(token, owner=owner), actor=actor_of(request))
     drop_upload(token, owner=owner)
     words = gettext("Imported: %(created)d registered, %(changed)d changed, %(unchanged)d unchanged.")
@@ -105,15 +125,35 @@ def _import(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:sensors_sensor_changelist"))
 
 
-def _download(request: HttpRequest) -> HttpResponse:
-    """Return every bad line as CSV, however many there are."""
-    plan = plan_import(read_upload(request.POST["token"], owner=_owner(request)))
-    rows = [("line", "field", "rule"), *((fault.line, fault.field, fault.rule) for fault in plan.faults)]
+def _import_good(model_admin: ModelAdmin[Sensor], request: HttpRequest) -> HttpResponse:
+    """Import the good lines and show the others; the file stays for its hour, so that these can be downloaded."""
+    token = _token(request)
+    report, plan = import_good_lines(content=read_upload(token, owner=_owner(request)), actor=actor_of(request))
+    return _page(model_admin, request, preview=Preview(token, plan, [], is_done=True), report=report)
+
+
+def sample_rows(client: Client | None) -> list[tuple[str, ...]]:
+    """Return a table that can be imported as it is, linked to this client where there is one."""
+    # A name that the file could not tell from ids, or from two names, is written as the id.
+    by_name = client is not None and ";" not in client.name and not client.name.replace(" ", "").isdigit()
+    clients = "" if client is None else client.name if by_name else str(client.pk)
+    return [
+        FILE_COLUMNS,
+        ("A1", "12 Harbour Road, main gate", "Oak door, left wing", "true", "3600", clients, "900"),
+        ("A2", "12 Harbour Road, side door", "", "true", "600", "", ""),
+    ]
+
+
+def _answer_csv(name: str, rows: Iterable[Iterable[object]]) -> HttpResponse:
     headers = {
-        "Content-Disposition": 'attachment; filename="bad-lines.csv"',
+        "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
     return HttpResponse(write_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _token(request: HttpRequest) -> str:
+    return request.POST.get("token", "")
 
 
 def _owner(request: HttpRequest) -> str:

@@ -1,4 +1,4 @@
-"""What the page of a sensor shows beside its form: state, chart, events, deliveries, changes."""
+"""What the page of a sensor shows beside its form: state, history, deliveries, changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,17 +9,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.admin_base.pages import recent_changes
-from config.common.times import from_milliseconds, to_milliseconds
 from config.records.models import ChangeRecord
-from notifications.models import Delivery, Event
+from notifications.models import Delivery
 from notifications.selectors import newest_about
-from sensors.admin.chart import PERIODS, Chart, draw_chart
-from sensors.admin.presentation import attempt_badge, connection_badge, delivery_badge, state_word
-from sensors.heartbeat.ingest_liveness import is_outage
-from sensors.history.errors import HistoryAway
-from sensors.history.queries import read_attempts
-from sensors.history.values import PastAttempt, Period
-from sensors.models import Sensor, SensorState
+from sensors.admin.history_card import HistoryCard, build_history, read_asked
+from sensors.admin.presentation import connection_badge, delivery_badge, state_word
+from sensors.models import OpenDoor, Sensor, SensorState
 from sensors.selectors import connection_of
 from sensors.subjects import subject_of
 
@@ -35,13 +30,12 @@ class SensorPage:
     connection: str
     state: SensorState
     is_outage: bool
-    periods: list[str]
-    chart: Chart | None
-    events: list[Event] | None
+    history: HistoryCard
+    limit_at: datetime | None
+    """When the open door reached its limit, or will."""
+    is_left_open: bool
     deliveries: list[tuple[Delivery, str]] | None
     """Each with the badge of its status."""
-    attempts: list[tuple[PastAttempt, datetime, str]] | None
-    """Those of the chosen period from history, each with its time and a badge; None also while history is away."""
     changes: list[ChangeRecord] | None
 
 
@@ -49,8 +43,11 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
-    deliveries = Delivery.objects.all()
-    state, outage, subject = sensor.state, is_outage(), subject_of(sensor.pk)
+    deliveries, now = Delivery.objects.all(), timezone.now()
+    door: OpenDoor | None = getattr(sensor, "open_door", None)
+    limit_at = None if door is None else door.limit_at
+    state, subject = sensor.state, subject_of(sensor.pk)
+    outage = bool(getattr(sensor, "is_outage", False))  # the page's own query has asked
     connection = connection_of(
         active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, outage=outage
     )
@@ -59,32 +56,17 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
         connection=connection_badge(connection),
         state=state,
         is_outage=outage,
-        periods=list(PERIODS),
-        chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
-        events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),
+        history=build_history(request, [sensor.pk], read_asked(request, now=now), drawn=[sensor.pk]),
+        limit_at=limit_at,
+        is_left_open=limit_at is not None and limit_at <= now,
         deliveries=seen(
             "notifications.view_delivery",
             lambda: recent_deliveries(newest_about(deliveries, subject, limit=ROWS)),
         ),
-        attempts=seen("notifications.view_delivery", lambda: _attempts(sensor.pk, chosen_period(request))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "sensor", sensor.pk)),
     )
-
-
-def chosen_period(request: HttpRequest) -> str:
-    period = request.GET.get("period", "")
-    return period if period in PERIODS else "24h"
 
 
 def recent_deliveries(ids: list[int]) -> list[tuple[Delivery, str]]:
     newest = Delivery.objects.filter(pk__in=ids).select_related("endpoint__client")
     return [(delivery, delivery_badge(delivery)) for delivery in newest]
-
-
-def _attempts(sensor_id: str, period: str) -> list[tuple[PastAttempt, datetime, str]] | None:
-    start = to_milliseconds(timezone.now() - PERIODS[period])
-    try:
-        found = read_attempts([sensor_id], Period(start), limit=ROWS)
-    except HistoryAway:
-        return None
-    return [(attempt, from_milliseconds(attempt.at), attempt_badge(attempt.status)) for attempt in found]

@@ -2,70 +2,73 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet, Value
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
-from django.utils.formats import number_format
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.admin_base.confirm_many import ManyAction, Report, bounded_paginator, confirm_many
-from config.admin_base.pages import Question, active_badge, actor_of
-from config.admin_base.theme import ModelAdmin, action, display
-from sensors.admin.filters import ActiveFilter, ConnectionFilter, StateFilter
+from config.admin_base.confirm_many import ManyAction, Report, Tally, confirm_many
+from config.admin_base.lists import ListPage
+from config.admin_base.mute import MuteForm, muted_badge
+from config.admin_base.pages import Question, ReadOnceAdmin, active_badge, actor_of
+from config.admin_base.theme import action, display
+from config.admin_base.times import ago_element
+from sensors.admin.as_of_page import link_page, sensor_as_of_page
+from sensors.admin.attention_page import attention_page
+from sensors.admin.filters import ActiveFilter, ConnectionFilter, MutedFilter, StateFilter
 from sensors.admin.forms import LinkForm, SensorForm
+from sensors.admin.history_card import answer_history, read_asked
 from sensors.admin.import_page import import_page
-from sensors.admin.presentation import ago, connection_badge, duration_since, state_word
+from sensors.admin.presentation import connection_badge, state_word
 from sensors.admin.sensor_page import build_sensor_page
-from sensors.api.tables import answer_table
 from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Sensor
 from sensors.selectors import connection_of, matching_text
 from sensors.services.exports import export_rows
 from sensors.services.links import link_sensors
-from sensors.services.sensors import create_sensor, set_sensors_active, update_sensor
+from sensors.services.sensors import create_sensor, mute_sensors, set_sensors_active, update_sensor
 
 CLIENTS_SHOWN = 3
 MOST_AT_ONCE = 100_000
+COUNTED = ngettext_lazy("%(number)s sensor:", "%(number)s sensors:", "count")
 
 
 @admin.register(Sensor)
-class SensorAdmin(ModelAdmin[Sensor]):
+class SensorAdmin(ReadOnceAdmin[Sensor]):
     list_display = ("id", "address", "value", "since", "connection", "last_seen", "client_names", "activity")
-    list_filter = (ConnectionFilter, StateFilter, ActiveFilter, ("clients", AutocompleteSelectFilter))
-    list_filter_submit = True
-    list_per_page = 50
-    paginator = bounded_paginator(MOST_AT_ONCE)
-    show_full_result_count = False
-    list_max_show_all = 0
-    sortable_by = ()
+    list_filter = (ConnectionFilter, StateFilter, ActiveFilter, MutedFilter, ("clients", AutocompleteSelectFilter))
+    empty_text = _("Register a sensor by its id, or import a table of them.")
     ordering = ("id",)
     search_fields = ("id", "address")
     search_help_text = _("Part of an id, an address or a client's name")
-    actions = ("link_to_client", "activate", "deactivate")
-    actions_list = ("import_file", "export_file")
+    actions = ("link_to_client", "mute", "activate", "deactivate")
+    actions_list = ("attention", "import_file")
     form = SensorForm
-    fields = ("id", "address", "linked", "heartbeat_timeout", "muted_until", "active", "notes")
+    fields = ("id", "address", "linked", "heartbeat_timeout", "open_limit", "muted_until", "active", "notes")
     compressed_fields = True
     change_form_outer_before_template = "admin/sensors/sensor/overview.html"
     change_form_outer_after_template = "admin/sensors/sensor/past.html"
 
     class Media:
         css = {"all": ["postern/sensors.css"]}
+        js = ["postern/history.js"]
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="state__value")
     def value(self, sensor: Sensor) -> str:
         return state_word(sensor.state.value)
 
-    @display(description=_("since"))
-    def since(self, sensor: Sensor) -> str:
-        return duration_since(sensor.state.changed_at)
+    @display(description=pgettext_lazy("state", "changed"), ordering="state__changed_at")
+    def since(self, sensor: Sensor) -> SafeString:
+        return ago_element(sensor.state.changed_at)
 
-    @display(description=_("connection"))
+    @display(description=_("connection"), ordering="state__lost_at")
     def connection(self, sensor: Sensor) -> SafeString:
         state = sensor.state
         return connection_badge(
@@ -77,18 +80,19 @@ class SensorAdmin(ModelAdmin[Sensor]):
             )
         )
 
-    @display(description=_("last seen"))
-    def last_seen(self, sensor: Sensor) -> str:
-        return ago(sensor.state.seen_at)
+    @display(description=_("last seen"), ordering="state__seen_at")
+    def last_seen(self, sensor: Sensor) -> SafeString:
+        return ago_element(sensor.state.seen_at)
 
     @display(description=_("clients"))
     def client_names(self, sensor: Sensor) -> str:
         names = [client.name for client in sensor.clients.all()]
-        return ", ".join(names[:CLIENTS_SHOWN]) + (f" +{len(names) - CLIENTS_SHOWN}" if names[CLIENTS_SHOWN:] else "")
+        more = f" +{len(names) - CLIENTS_SHOWN}" if names[CLIENTS_SHOWN:] else ""
+        return ", ".join(names[:CLIENTS_SHOWN]) + more or "–"
 
-    @display(description=_("active"))
+    @display(description=_("active"), ordering="active")
     def activity(self, sensor: Sensor) -> SafeString:
-        return active_badge(sensor.active)
+        return format_html("{} {}", active_badge(sensor.active), muted_badge(sensor.muted_until))
 
     @display(description=_("clients"))
     def linked(self, sensor: Sensor) -> str:
@@ -106,7 +110,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
         return () if obj is None else ("id",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Sensor]:
-        sensors = super().get_queryset(request).select_related("state").prefetch_related("clients")
+        sensors = super().get_queryset(request).select_related("state", "open_door").prefetch_related("clients")
         return sensors.annotate(is_outage=Value(is_outage()))
 
     def get_search_results(
@@ -115,12 +119,35 @@ class SensorAdmin(ModelAdmin[Sensor]):
         text = search_term.strip()
         return (queryset.filter(matching_text(text)) if text else queryset), False
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Sensor | None:
+        """Return the sensor, read once for all parts of its page."""
+        read: dict[str, Sensor | None] = request.__dict__.setdefault("sensors_read", {})
+        if object_id not in read:
+            read[object_id] = super().get_object(request, object_id, from_field)
+        return read[object_id]
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    ) -> Any:
         sensor = self.get_object(request, object_id)
+        if sensor is not None and self.has_view_or_change_permission(request, sensor):
+            if "at" in request.GET:
+                return sensor_as_of_page(self, request, sensor)
+            if request.GET.get("format") == "csv":
+                asked = read_asked(request, now=timezone.now())
+                return answer_history([sensor.pk], asked, name=f"{sensor.pk}-history.csv")
         page = None if sensor is None else build_sensor_page(request, sensor)
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.link_view)
+        return [path("<str:object_id>/clients/<int:client_id>/", view, name="sensors_sensor_link"), *super().get_urls()]
+
+    def link_view(self, request: HttpRequest, object_id: str, client_id: int) -> HttpResponse:
+        """Show the link between a sensor and a client, now or at an earlier time."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        return link_page(self, request, object_id, client_id)
 
     def save_model(self, request: HttpRequest, obj: Sensor, form: Any, change: bool) -> None:
         """Pass the values to the service; of a sensor that exists, only those that this person changed."""
@@ -145,85 +172,104 @@ class SensorAdmin(ModelAdmin[Sensor]):
             button=gettext("Link"),
         )
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Tally:
             client = answers["client"]
             done = link_sensors(sensor_ids=ids, client_id=client.pk, actor=actor_of(request))
-            words = ngettext("%(done)d sensor was linked.", "%(done)d sensors were linked.", done) % {"done": done}
-            return _report(words, len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, queryset, question, act, form=LinkForm)
+        def describe(tally: Tally) -> Report:
+            words = ngettext("%(done)d sensor linked.", "%(done)d sensors linked.", tally.done)
+            return _report(words, tally)
+
+        return self._confirm_many(request, queryset, question, act, describe, form=LinkForm)
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Activate these sensors?"),
-            text=gettext("Their signals are accepted again, and silence counts from this moment."),
+            text=gettext("Their signals are accepted again, and silence counts from now on."),
             button=gettext("Activate"),
         )
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Tally:
             done = set_sensors_active(sensor_ids=ids, active=True, actor=actor_of(request))
-            words = ngettext("%(done)d sensor was activated.", "%(done)d sensors were activated.", done)
-            return _report(words % {"done": done}, len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, queryset, question, act)
+        def describe(tally: Tally) -> Report:
+            return _report(ngettext("%(done)d sensor activated.", "%(done)d sensors activated.", tally.done), tally)
+
+        return self._confirm_many(request, queryset, question, act, describe)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Deactivate these sensors?"),
-            text=gettext("Their signals are refused and their clients are no longer notified; their history stays."),
+            text=gettext("Their signals are rejected and their clients are no longer notified; their history stays."),
             button=gettext("Deactivate"),
             dangerous=True,
         )
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Tally:
             done = set_sensors_active(sensor_ids=ids, active=False, actor=actor_of(request))
-            words = ngettext("%(done)d sensor was deactivated.", "%(done)d sensors were deactivated.", done)
-            return _report(words % {"done": done}, len(ids) - done)
+            return Tally(done, len(ids) - done)
 
-        return self._confirm_many(request, queryset, question, act)
+        def describe(tally: Tally) -> Report:
+            return _report(ngettext("%(done)d sensor deactivated.", "%(done)d sensors deactivated.", tally.done), tally)
+
+        return self._confirm_many(request, queryset, question, act, describe)
 
     def _confirm_many(
         self,
         request: HttpRequest,
         chosen: QuerySet[Sensor],
         question: Question,
-        act: Callable[[Sequence[str], dict[str, Any]], Report],
+        act: Callable[[Sequence[str], dict[str, Any]], Tally],
+        describe: Callable[[Tally], Report],
         form: type[Form] = Form,
     ) -> HttpResponse | None:
-        too_many = gettext("At most 100,000 sensors at once: narrow the list first.")
-        many = ManyAction(question, act, _count_words, MOST_AT_ONCE, too_many=too_many, form=form)
+        too_many = gettext("At most 100,000 sensors at a time: narrow down the list first.")
+        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, too_many=too_many, form=form)
         return confirm_many(self, request, chosen, many)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        answer = super().changelist_view(request, extra_context)
-        for button in (getattr(answer, "context_data", None) or {}).get("actions_list", []):
-            if request.GET and button.get("path") == reverse("admin:sensors_sensor_export_file"):
-                button["path"] += f"?{request.GET.urlencode()}"
-        return answer
+    @admin.action(description=_("Mute"), permissions=["change"])
+    def mute(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
+        question = Question(
+            title=gettext("Mute these sensors?"),
+            text=gettext(
+                "Until then no one is notified of a lost or restored connection, nor of a door left open. Doors that "
+                "open or close are reported as before, and history records everything. A connection that is still lost "
+                "at the end is reported then."
+            ),
+            button=gettext("Mute"),
+        )
+
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Tally:
+            done = mute_sensors(sensor_ids=ids, until=answers["muted_until"], actor=actor_of(request))
+            return Tally(done, len(ids) - done)
+
+        def describe(tally: Tally) -> Report:
+            words = ngettext("Mute updated for %(done)d sensor.", "Mute updated for %(done)d sensors.", tally.done)
+            return _report(words, tally)
+
+        return self._confirm_many(request, queryset, question, act, describe, form=MuteForm)
+
+    @action(description=_("Left open or lost"), permissions=["view"], url_path="attention", icon="door_open")
+    def attention(self, request: HttpRequest) -> HttpResponse:
+        return attention_page(self, request)
 
     @action(description=_("Import"), permissions=["import"], url_path="import", icon="upload_file")
     def import_file(self, request: HttpRequest) -> HttpResponse:
         return import_page(self, request)
 
-    @action(description=_("Export"), permissions=["view"], url_path="export", icon="download")
-    def export_file(self, request: HttpRequest) -> Any:
-        """Export the sensors of the list, on all its pages: the button carries the filters of the list."""
-        try:
-            shown = self.get_changelist_instance(request).queryset
-        except IncorrectLookupParameters:
-            return HttpResponseRedirect(reverse("admin:sensors_sensor_changelist", query={"e": 1}))
-        return answer_table(export_rows(Sensor.objects.filter(pk__in=shown.order_by().values("pk"))))
+    def export_rows(self, request: HttpRequest, page: ListPage) -> Any:
+        """Yield the sensors of the list in the columns that the import takes."""
+        return export_rows(Sensor.objects.filter(pk__in=page.queryset.order_by().values("pk")))
 
 
-def _count_words(count: int) -> str:
-    return ngettext("%(number)s sensor:", "%(number)s sensors:", count) % {"number": number_format(count)}
-
-
-def _report(words: str, unchanged: int) -> Report:
+def _report(words: str, tally: Tally) -> Report:
     """Report what was done, and how many of the chosen needed nothing."""
+    said, unchanged = words % {"done": tally.done}, tally.left_out
     if not unchanged:
-        return Report(words)
-    others = ngettext("%(count)d needed no change.", "%(count)d needed no changes.", unchanged) % {"count": unchanged}
-    return Report(f"{words} {others}")
+        return Report(said)
+    others = ngettext("%(count)d unchanged.", "%(count)d unchanged.", unchanged) % {"count": unchanged}
+    return Report(f"{said} {others}")

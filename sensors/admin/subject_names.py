@@ -4,12 +4,15 @@ import re
 from collections.abc import Collection
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from config.common.database.sql import in_number_array
-from notifications.names import Named, Names, register_names
+from notifications.names import Named, Names, numbers_of, parts_of, register_names
+from sensors.ingest.rejections import SUBJECT as SIGNALS
 from sensors.models import Client
 from sensors.models.registry import SENSOR_ID
-from sensors.subjects import find_sensor_id, subject_of
+from sensors.services.clients import KIND as CLIENT
+from sensors.subjects import PREFIX, subject_of
 
 MOST_FOUND = 50
 
@@ -22,11 +25,21 @@ def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
     }
 
 
-def name_subject(subject: str) -> Named | None:
-    sensor_id = find_sensor_id(subject)
-    if sensor_id is None:
-        return None
-    return Named(sensor_id, reverse("admin:sensors_sensor_change", args=[sensor_id]))
+def name_subjects(subjects: Collection[str]) -> dict[str, Named]:
+    found = {
+        subject: Named(sensor_id, reverse("admin:sensors_sensor_change", args=[sensor_id]))
+        for subject, sensor_id in parts_of(subjects, PREFIX).items()
+        if re.fullmatch(SENSOR_ID, sensor_id)
+    }
+    numbers = numbers_of(subjects, f"{CLIENT}/")
+    clients = Client.objects.filter(pk__in=in_number_array(set(numbers.values()))) if numbers else Client.objects.none()
+    names = dict(clients.values_list("pk", "name"))
+    for subject, number in numbers.items():
+        if number in names:
+            found[subject] = Named(names[number], reverse("admin:sensors_client_change", args=[number]))
+    if SIGNALS in subjects:
+        found[SIGNALS] = Named(gettext("rejected signals"), reverse("admin:sensors_rejectedsignal_changelist"))
+    return found
 
 
 def find_endpoints(text: str) -> list[int]:
@@ -37,4 +50,4 @@ def find_subject(text: str) -> str | None:
     return subject_of(text) if re.fullmatch(SENSOR_ID, text) else None
 
 
-register_names(Names(name_subject, find_subject=find_subject, endpoints=name_endpoints, find_endpoints=find_endpoints))
+register_names(Names(name_subjects, find_subject=find_subject, endpoints=name_endpoints, find_endpoints=find_endpoints))

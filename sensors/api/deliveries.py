@@ -9,13 +9,13 @@ from uuid import UUID
 import msgspec
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.database.sql import in_number_array
 from config.common.times import format_time
@@ -27,7 +27,7 @@ from config.common.web.pagination import (
     read_cursor,
     read_limit,
 )
-from notifications.errors import DeliveryNotFound
+from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery
 from notifications.selectors import attempts_of, find_next_attempt, newest_about
 from notifications.services.resend import resend_delivery
@@ -40,7 +40,8 @@ from sensors.api.shapes import (
     DeliverySerializer,
     present_attempt,
 )
-from sensors.selectors import check_sensor
+from sensors.errors import ClientNotFound, SensorNotFound
+from sensors.selectors import check_sensor, get_client
 from sensors.subjects import find_sensor_id, subject_of
 
 COLUMNS = (
@@ -67,14 +68,16 @@ class SensorDeliveriesView(ApiView):
     scopes = READ
     key_kinds = CLIENTS_TOO
 
-    @extend_schema(
+    @describe_call(
         operation_id="sensors_deliveries",
+        summary="List deliveries about a sensor",
         tags=["deliveries"],
         parameters=PAGE_PARAMETERS,
         responses=DeliveryListSerializer,
+        errors=[SensorNotFound],
     )
     def get(self, request: Request, sensor_id: str) -> Response:
-        """List the messages about a sensor, newest first; also those that list it among others."""
+        """List the webhooks about a sensor with their attempts, newest first; also those that list it among others."""
         check_sensor(sensor_id, owner=owner_of_sensors(request))
         found, address = _page_about(request, subject_of(sensor_id))
         return Response({"results": found, "next": address})
@@ -84,16 +87,18 @@ class ClientDeliveriesView(ApiView):
     scopes = READ
     key_kinds = CLIENTS_TOO
 
-    @extend_schema(
+    @describe_call(
         operation_id="clients_deliveries",
+        summary="List deliveries to a client",
         tags=["deliveries"],
         parameters=PAGE_PARAMETERS,
         responses=DeliveryListSerializer,
+        errors=[ClientNotFound],
     )
     def get(self, request: Request, client_id: int) -> Response:
-        """List the messages to a client, newest first."""
-        check_client(request, client_id)
-        rows = _rows(_visible(request).filter(endpoint__client=client_id))
+        """List the webhooks to a client with their attempts, newest first."""
+        client = check_client(request, client_id)
+        rows = _rows(Delivery.objects.filter(endpoint=client.endpoint_id))
         found = paginate_presented(request, rows, order=["-id"], present=_present)
         return Response({"results": found.results, "next": found.next})
 
@@ -102,16 +107,28 @@ class DeliveryView(ApiView):
     scopes = READ
     key_kinds = CLIENTS_TOO
 
-    @extend_schema(operation_id="deliveries_get", tags=["deliveries"], responses=DeliverySerializer)
+    @describe_call(
+        operation_id="deliveries_get",
+        summary="Read a delivery",
+        tags=["deliveries"],
+        responses=DeliverySerializer,
+        errors=[DeliveryNotFound],
+    )
     def get(self, request: Request, delivery_id: int) -> Response:
+        """Return a delivery: its status and reason, every attempt, and when the next one is due."""
         return _answer(_visible(request), delivery_id)
 
 
 class ResendView(ApiView):
     scopes = {"POST": Scope.OPERATIONS}
 
-    @extend_schema(
-        operation_id="deliveries_resend", tags=["deliveries"], request=None, responses={202: DeliverySerializer}
+    @describe_call(
+        operation_id="deliveries_resend",
+        summary="Resend a delivery",
+        tags=["deliveries"],
+        request=None,
+        responses={202: DeliverySerializer},
+        errors=[DeliveryNotFound, Superseded, ClientInactive],
     )
     def post(self, request: Request, delivery_id: int) -> Response:
         """Send a message again, past an open breaker: a pending one becomes due now, one that ended begins anew.
@@ -154,7 +171,8 @@ class _Row(NamedTuple):
 def _visible(request: Request) -> QuerySet[Delivery]:
     """Return the deliveries that the caller may see: a client only its own, also of sensors that others share."""
     owner = owner_of_sensors(request)
-    return Delivery.objects.all() if owner is None else Delivery.objects.filter(endpoint__client=owner)
+    # By the endpoint's number: joined with its client, PostgreSQL expects few deliveries of it, and sorts them all.
+    return Delivery.objects.all() if owner is None else Delivery.objects.filter(endpoint=get_client(owner).endpoint_id)
 
 
 def _rows(deliveries: QuerySet[Delivery]) -> "QuerySet[Delivery, Any]":

@@ -7,28 +7,30 @@ from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
 from config.common.times import to_milliseconds
 from config.common.web.pagination import next_page_url, read_cursor, read_limit
 from config.common.web.serializers import PeriodQuery
+from config.common.web.tables import answer_table
 from config.records.models import AccessKey
 from sensors.api.registry import owner_of_sensors
 from sensors.api.shapes import EventListSerializer, HistoryListSerializer, HistoryQuery, present_event, present_signals
-from sensors.api.tables import CsvRenderer, TableOrJson, answer_table
-from sensors.errors import ClientNotFound
+from sensors.api.tables import CsvRenderer, TableOrJson
+from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.history.csv_export import export_history, read_first_piece
 from sensors.history.queries import read_changes, read_events, read_signals
-from sensors.history.values import Period, format_milliseconds
+from sensors.history.values import ClientSensors, Period, Sensors, format_milliseconds
 from sensors.ingest.signals import AHEAD
-from sensors.models import SensorClient
+from sensors.models import Client
 from sensors.selectors import check_sensor, get_client
 
 LONGEST_OF_CLIENT = timedelta(days=31)
@@ -51,46 +53,58 @@ class HistoryView(ApiView):
 
 
 class SensorHistoryView(HistoryView):
-    @extend_schema(
+    @describe_call(
         operation_id="sensors_history",
+        summary="Read a sensor's history",
         tags=["history"],
         parameters=[HistoryQuery, *PAGE_PARAMETERS],
         responses=_HISTORY,
+        errors=[SensorNotFound],
     )
     def get(self, request: Request, sensor_id: str) -> Response | StreamingHttpResponse:
-        """List the signals of a sensor, newest first."""
+        """List the signals of a sensor, newest first: all of them, or with `changes=true` those that changed its state.
+
+        `format=csv` streams all rows of the period as a table.
+        """
         check_sensor(sensor_id, owner=owner_of_sensors(request))
         asked = _read(HistoryQuery, request)
         return _answer_history(request, asked, [sensor_id], _period(asked))
 
 
 class ClientHistoryView(HistoryView):
-    @extend_schema(
+    @describe_call(
         operation_id="clients_history",
+        summary="Read the history of a client's sensors",
         tags=["history"],
         parameters=[HistoryQuery, *PAGE_PARAMETERS],
         responses=_HISTORY,
+        errors=[ClientNotFound],
     )
     def get(self, request: Request, client_id: int) -> Response | StreamingHttpResponse:
-        """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31."""
+        """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31.
+
+        `format=csv` streams all rows of the period as a table.
+        """
         check_client(request, client_id)
         asked = _read(HistoryQuery, request)
         now, seen = to_milliseconds(timezone.now()), read_cursor(request, _kind(asked))
         # The end of an open period is that of its first page, or a `next` that is followed late would name too long a
         # one: a signal is never further ahead of its receipt than `AHEAD`, so the cursor shows a time before that page.
         period = _bounded(_period(asked), end=now if seen is None else min(now, int(seen[0]) - AHEAD))
-        return _answer_history(request, asked, sensors_of(client_id), period)
+        return _answer_history(request, asked, ClientSensors(client_id), period)
 
 
 class SensorEventsView(ApiView):
     scopes = READ
     key_kinds = CLIENTS_TOO
 
-    @extend_schema(
+    @describe_call(
         operation_id="sensors_events",
+        summary="List a sensor's events",
         tags=["history"],
         parameters=[PeriodQuery, *PAGE_PARAMETERS],
         responses=EventListSerializer,
+        errors=[SensorNotFound],
     )
     def get(self, request: Request, sensor_id: str) -> Response:
         """List the changes of state, losses, restores and withdrawals of a sensor, newest first."""
@@ -102,38 +116,36 @@ class ClientEventsView(ApiView):
     scopes = READ
     key_kinds = CLIENTS_TOO
 
-    @extend_schema(
+    @describe_call(
         operation_id="clients_events",
+        summary="List the events of a client's sensors",
         tags=["history"],
         parameters=[PeriodQuery, *PAGE_PARAMETERS],
         responses=EventListSerializer,
+        errors=[ClientNotFound],
     )
     def get(self, request: Request, client_id: int) -> Response:
-        """List the events of a client's sensors, newest first."""
+        """List the changes of state, losses, restores and withdrawals of a client's sensors, newest first."""
         check_client(request, client_id)
-        return _answer_events(request, sensors_of(client_id))
+        return _answer_events(request, ClientSensors(client_id))
 
 
-def check_client(request: Request, client_id: int) -> None:
-    """Raise `ClientNotFound` unless the client is there, and is the caller's own where a client calls."""
+def check_client(request: Request, client_id: int) -> Client:
+    """Return the client; raise `ClientNotFound` unless it is there, and is the caller's own where a client calls."""
     owner = owner_of_sensors(request)
     if owner is not None and owner != client_id:
         raise ClientNotFound
-    get_client(client_id)
-
-
-def sensors_of(client_id: int) -> list[str]:
-    return list(SensorClient.objects.filter(client_id=client_id).values_list("sensor_id", flat=True))
+    return get_client(client_id)
 
 
 def _answer_history(
-    request: Request, asked: dict[str, Any], sensors: list[str], period: Period
+    request: Request, asked: dict[str, Any], sensors: Sensors, period: Period
 ) -> Response | StreamingHttpResponse:
     only_changes = asked.get("changes") == "true"
     if request.accepted_renderer.format == CsvRenderer.format:
-        answer = answer_table(read_first_piece(export_history(sensors, period, only_changes=only_changes)))
-        answer["Content-Disposition"] = 'attachment; filename="history.csv"'
-        return answer
+        return answer_table(
+            read_first_piece(export_history(sensors, period, only_changes=only_changes)), name="history.csv"
+        )
     kind = _kind(asked)
     read: Any = read_changes if only_changes else read_signals
     limit, seen = read_limit(request), read_cursor(request, kind)
@@ -142,7 +154,7 @@ def _answer_history(
     return Response({"results": present_signals(rows[:limit]), "next": following})
 
 
-def _answer_events(request: Request, sensors: list[str]) -> Response:
+def _answer_events(request: Request, sensors: Sensors) -> Response:
     period = _period(_read(PeriodQuery, request))
     limit, seen = read_limit(request), read_cursor(request, "events")
     rows = read_events(sensors, period, before=(seen[0], seen[1]) if seen else None, limit=limit + 1)

@@ -1,21 +1,28 @@
 """The shapes of the sensors' API: serializers read what comes in, structs that encode themselves are what goes out."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
+from rest_framework.request import Request
 
+from config.common.errors import Invalid
 from config.common.times import format_time
 from config.common.web.serializers import BoundedListField, PeriodQuery, StrictSerializer, TimestampField
 from config.common.web.struct_schema import page_serializer, serializer_for
 from notifications.models import Attempt, Delivery
+from sensors.as_of import PastClient, PastLink, PastSensor, check_past
 from sensors.events import EVENT_TYPES
 from sensors.heartbeat.ingest_liveness import is_outage
+from sensors.history.as_of import PastState
 from sensors.history.queries import PastSignal
 from sensors.history.values import PastEvent, format_many, format_milliseconds
+from sensors.ingest.signals import SIGNAL_ID, Code, SentSignal
 from sensors.models import Client
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.selectors import Connection, SensorRow, clients_of, connection_of
@@ -31,12 +38,37 @@ class SensorAnswer(msgspec.Struct):
     notes: str
     active: bool
     heartbeat_timeout: int
+    open_limit: int | None
     muted_until: str | None
     clients: list[int]
     state: int | None
     state_changed_at: str | None
     last_seen_at: str | None
     connection: str
+
+
+class PastSensorAnswer(SensorAnswer):
+    as_of: str
+
+
+class LinkAnswer(msgspec.Struct):
+    sensor_id: str
+    client_id: int
+    linked: bool
+    since: str | None
+    as_of: str
+
+
+class PastClientAnswer(msgspec.Struct):
+    id: int
+    name: str
+    url: str
+    active: bool
+    paused: bool
+    muted_until: str | None
+    sensors: list[str]
+    sensor_count: int
+    as_of: str
 
 
 class ClientAnswer(msgspec.Struct, omit_defaults=True):
@@ -91,6 +123,13 @@ class SensorSerializer(StrictSerializer):
     notes = serializers.CharField(max_length=LONGEST_NOTES, required=False, allow_blank=True)
     active = serializers.BooleanField(required=False)
     heartbeat_timeout = serializers.IntegerField(min_value=1, max_value=LONGEST_TIMEOUT, required=False)
+    open_limit = serializers.IntegerField(
+        min_value=1,
+        max_value=LONGEST_TIMEOUT,
+        required=False,
+        allow_null=True,
+        help_text=_("seconds that the door may stay open before it is reported; null: no limit"),
+    )
     muted_until = TimestampField(required=False, allow_null=True)
     clients = BoundedListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_CLIENTS, required=False
@@ -99,6 +138,10 @@ class SensorSerializer(StrictSerializer):
     state_changed_at = TimestampField(read_only=True, allow_null=True)
     last_seen_at = TimestampField(read_only=True, allow_null=True)
     connection = serializers.ChoiceField(Connection.choices, read_only=True)
+
+
+class SensorReadSerializer(SensorSerializer):
+    as_of = TimestampField(required=False, help_text=_("the time that was asked for; only with `at`"))
 
 
 class SensorEditSerializer(SensorSerializer):
@@ -119,12 +162,34 @@ class ClientSerializer(StrictSerializer):
     muted_until = TimestampField(required=False, allow_null=True)
 
 
+class ClientReadSerializer(ClientSerializer):
+    sensors = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text=_("the first 1000 of its sensors then; only with `at`")
+    )
+    sensor_count = serializers.IntegerField(required=False, help_text=_("how many those were; only with `at`"))
+    as_of = TimestampField(required=False, help_text=_("the time that was asked for; only with `at`"))
+
+
 class NewClientSerializer(ClientSerializer):
     secret = serializers.CharField(read_only=True)
 
 
 class SecretSerializer(serializers.Serializer[Any]):
     secret = serializers.CharField()
+
+
+class AsOfQuery(serializers.Serializer[Any]):
+    at = TimestampField(
+        required=False, help_text=_("a time that is over: the answer is as it was then, by change log and history")
+    )
+
+
+class PastClientQuery(AsOfQuery):
+    """What `GET /clients/{id}/` takes."""
+
+    after = serializers.CharField(
+        required=False, max_length=16, help_text=_("with `at`: the sensors behind this one, in their order")
+    )
 
 
 class SensorQuery(serializers.Serializer[Any]):
@@ -145,7 +210,7 @@ class ImportReportSerializer(serializers.Serializer[Any]):
 
 
 class HistoryQuery(PeriodQuery):
-    changes = serializers.ChoiceField(["true", "false"], required=False, help_text=_("only changes of the state"))
+    changes = serializers.ChoiceField(["true", "false"], required=False, help_text=_("only state changes"))
     format = serializers.ChoiceField(FORMATS, required=False)
 
 
@@ -161,7 +226,20 @@ class EventSerializer(serializers.Serializer[Any]):
     last_seen_at = TimestampField(required=False)
     lost_at = TimestampField(required=False)
     downtime_seconds = serializers.IntegerField(required=False)
+    opened_at = TimestampField(required=False)
+    limit_seconds = serializers.IntegerField(required=False)
     muted = serializers.BooleanField(required=False)
+
+
+class RejectedItemSerializer(serializers.Serializer[Any]):
+    index = serializers.IntegerField(help_text=_("its place in the list that was sent, from 0"))
+    code = serializers.ChoiceField([code.value for code in Code])
+    message = serializers.CharField()
+
+
+class AcceptedSignalsSerializer(serializers.Serializer[Any]):
+    accepted = serializers.IntegerField(help_text=_("how many are durable now, recognised repeats among them"))
+    rejected = RejectedItemSerializer(many=True)
 
 
 class RejectedSerializer(serializers.Serializer[Any]):
@@ -169,12 +247,33 @@ class RejectedSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
     sensor_id = serializers.CharField(help_text=_("as it was sent, or empty"))
-    raw = serializers.CharField(help_text=_("the last such text, its first 1024 bytes"))
+    raw = serializers.CharField(help_text=_("the latest such text, first 1024 bytes"))
     count = serializers.IntegerField(help_text=_("how often within the minute"))
     minute = TimestampField()
     last_at = TimestampField()
+    correlation_id = serializers.CharField(help_text=_("of the last of them"))
 
 
+LinkSerializer = serializer_for(
+    LinkAnswer,
+    "Link",
+    linked={"help_text": _("whether the client is notified about the sensor")},
+    since=TimestampField(allow_null=True, help_text=_("null: since before the records begin, or never")),
+    as_of=TimestampField(),
+)
+SignalSerializer = serializer_for(
+    SentSignal,
+    "Signal",
+    sensor_id=serializers.RegexField(f"^{SENSOR_ID}$"),
+    data={"help_text": _("the number 0 or 1")},
+    at={"help_text": _("by default the time of receipt")},
+    id=serializers.RegexField(
+        f"^{SIGNAL_ID.pattern}$", required=False, help_text=_("makes a repeat recognisable; needs `at`")
+    ),
+)
+SignalsBody = PolymorphicProxySerializer(
+    "Signals", [SignalSerializer, SignalSerializer(many=True)], resource_type_field_name=None, many=False
+)
 HistoryRowSerializer = serializer_for(
     HistoryRow,
     at=TimestampField(),
@@ -203,7 +302,7 @@ def present_sensors(rows: Sequence[SensorRow], *, owner: int | None = None) -> l
     """Return the answers for rows of sensors; a client (`owner`) sees itself alone among their clients."""
     clients, outage = clients_of([row[0] for row in rows], owner=owner), is_outage()
     answers = []
-    for pk, address, notes, active, timeout, muted_until, state, changed_at, seen_at, lost_at in rows:
+    for pk, address, notes, active, timeout, open_limit, muted_until, state, changed_at, seen_at, lost_at in rows:
         connection = connection_of(active=active, seen=seen_at is not None, lost=lost_at is not None, outage=outage)
         answers.append(
             SensorAnswer(
@@ -212,6 +311,7 @@ def present_sensors(rows: Sequence[SensorRow], *, owner: int | None = None) -> l
                 notes,
                 active,
                 timeout,
+                open_limit,
                 muted_until,
                 clients.get(pk, []),
                 state,
@@ -221,6 +321,50 @@ def present_sensors(rows: Sequence[SensorRow], *, owner: int | None = None) -> l
             )
         )
     return answers
+
+
+def present_past_sensor(then: PastSensor, state: PastState) -> PastSensorAnswer:
+    return PastSensorAnswer(
+        id=then.id,
+        address=then.address,
+        notes=then.notes,
+        active=then.active,
+        heartbeat_timeout=then.heartbeat_timeout,
+        open_limit=then.open_limit,
+        muted_until=_time_or_none(then.muted_until),
+        clients=then.clients,
+        state=state.value,
+        state_changed_at=None if state.changed_at is None else format_milliseconds(state.changed_at),
+        last_seen_at=None if state.seen_at is None else format_milliseconds(state.seen_at),
+        connection=then.connection(state).value,
+        as_of=format_time(then.at),
+    )
+
+
+def present_past_client(then: PastClient, sensors: list[str], count: int) -> PastClientAnswer:
+    muted_until, as_of = _time_or_none(then.muted_until), format_time(then.at)
+    return PastClientAnswer(then.id, then.name, then.url, then.active, then.paused, muted_until, sensors, count, as_of)
+
+
+def present_link(link: PastLink) -> LinkAnswer:
+    return LinkAnswer(
+        link.sensor_id, link.client_id, link.is_linked, _time_or_none(link.since), as_of=format_time(link.at)
+    )
+
+
+def _time_or_none(at: datetime | None) -> str | None:
+    return None if at is None else format_time(at)
+
+
+def read_as_of(request: Request) -> datetime | None:
+    """Return the time `at` that a call asks for, or None where it asks for the present; refuse one that is to come."""
+    if "at" not in request.query_params:
+        return None
+    asked = AsOfQuery(data=request.query_params)
+    asked.is_valid(raise_exception=True)
+    if "at" not in asked.validated_data:  # an empty one counts as left out
+        raise Invalid({"at": [str(TimestampField.default_error_messages["moment"])]})
+    return check_past(asked.validated_data["at"])
 
 
 def present_client(client: Client, *, secret: str = "") -> ClientAnswer:

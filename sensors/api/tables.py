@@ -1,6 +1,6 @@
 """`/sensors/import/` and `/sensors/export/`: the registry as a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -9,7 +9,6 @@ from django.http import StreamingHttpResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser, MultiPartParser
@@ -19,11 +18,12 @@ from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.common.errors import Invalid
-from config.common.web.streaming import stream
+from config.common.web.tables import answer_table
 from sensors.api.registry import READ, WRITE, read_filter
 from sensors.api.shapes import ImportReportSerializer, SensorQuery
-from sensors.errors import BadLines
+from sensors.errors import BadLines, RegistryMoved
 from sensors.services.exports import export_sensors
 from sensors.services.imports import import_sensors, plan_import
 
@@ -76,8 +76,10 @@ class ImportView(ApiView):
     scopes = WRITE
     parser_classes = [CsvParser, XlsxParser, MultiPartParser]
 
-    @extend_schema(
+    @describe_call(
         operation_id="sensors_import",
+        needs_body=True,
+        summary="Import sensors from a table",
         tags=["sensors"],
         parameters=[ImportQuery],
         request={
@@ -86,13 +88,15 @@ class ImportView(ApiView):
             "multipart/form-data": {"type": "object", "properties": {"file": _TABLE}, "required": ["file"]},
         },
         responses={200: ImportReportSerializer},
+        errors=[RegistryMoved],
     )
     def post(self, request: Request) -> Response:
         """Import a CSV or XLSX table, all or nothing; at most 10 MB and 100,000 rows.
 
-        The first line names the columns: `id`, `address`, `notes`, `active`, `heartbeat_timeout`, `clients` (ids of
-        clients, separated by spaces or semicolons). Known sensors are changed, others registered. Every bad line is
-        named in `data.lines` with its number, field and rule, and then nothing is imported.
+        The first line names the columns: `id`, `address`, `notes`, `active`, `heartbeat_timeout`, `clients` (names or
+        ids of clients, separated by semicolons; ids also by spaces), `open_limit` (empty: no limit). Known sensors are
+        changed, others registered. Every bad line is named in `data.lines` with its number, field and rule, and then
+        nothing is imported.
         """
         asked = ImportQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
@@ -109,27 +113,21 @@ class ImportView(ApiView):
 class ExportView(ApiView):
     scopes = READ
 
-    @extend_schema(
+    @describe_call(
         operation_id="sensors_export",
+        summary="Export sensors as a table",
         tags=["sensors"],
         parameters=[SensorQuery],
         responses={(200, "text/csv"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Download the table that the import takes.
+        """Download the table that the import takes, of all sensors or of those that the filter finds.
+
+        It has the column `open_limit` where a sensor has a limit.
 
         A cell that a spreadsheet would take for a formula has an apostrophe before it; the import takes it away again.
         """
-        return answer_table(export_sensors(read_filter(request)))
-
-
-def answer_table(chunks: Iterator[bytes], *, name: str = "sensors.csv") -> StreamingHttpResponse:
-    """Return a CSV file as a response; it is read from the database as fast as the caller takes it."""
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-    }
-    return StreamingHttpResponse(stream(chunks), content_type="text/csv; charset=utf-8", headers=headers)
+        return answer_table(export_sensors(read_filter(request)), name="sensors.csv")
 
 
 def _content(request: Request) -> bytes:
@@ -137,6 +135,6 @@ def _content(request: Request) -> bytes:
         return request.data
     file = request.FILES.get("file")
     if not isinstance(file, UploadedFile):
-        raise Invalid({"file": [gettext("Send the file as the body, or as the part “file” of a form.")]})
+        raise Invalid({"file": [gettext("Send the file as the body, or as the form part “file”.")]})
     content: bytes = file.read()
     return content

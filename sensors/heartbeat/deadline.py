@@ -1,4 +1,4 @@
-"""When a silent sensor counts as lost: pure arithmetic."""
+"""When a silent sensor counts as lost, and an open door as left open: pure arithmetic."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,3 +17,15 @@ def loss_deadline(*, heard_at: datetime, timeout: timedelta, outages: Iterable[t
         outage_time += max(timedelta(), end - max(begin, listening_again))
         listening_again = max(listening_again, end)
     return min(listening_again + timeout, heard_at + 2 * timeout + outage_time)
+
+
+def open_deadline(*, heard_at: datetime, limit: timedelta, outages: Iterable[tuple[datetime, datetime]]) -> datetime:
+    """Return the time at which a door has been known to be open for as long as it may: outages do not count."""
+    deadline, counted_to = heard_at + limit, heard_at
+    for begin, end in sorted(outages):
+        begin, end = max(begin, counted_to), max(end, counted_to)
+        if begin >= deadline:
+            break
+        deadline += end - begin
+        counted_to = end
+    return deadline

@@ -40,7 +40,7 @@ def report_flapping(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
         for subject, losses in flapping
     )
     for subject, losses in flapping:
-        title = gettext_noop("Sensor %(sensor_id)s loses its connection again and again")
+        title = gettext_noop("Sensor %(sensor_id)s keeps losing its connection")
         raise_alert(FLAPPING, subject, title, {"sensor_id": sensor_ids[subject], "losses_in_an_hour": losses})
 
 

@@ -1,44 +1,57 @@
 """Whether Postern itself receives signals, and up to when: what the sweep may call silence.
 
-There are two ways in, and each is checked every interval. Calls: a web process calls itself through its own socket. The
-queue: the scheduler sends a probe through the exchange of signals. From the last check that passed to the next one was
-an outage (a row of `DeafSpan`), if that took more than two intervals or the process has only just started. A shorter
-one may go unnoticed, so nothing is judged until two intervals after its time (`judged_until`).
+Each way in is checked every interval. Calls: each web server calls itself through its own socket. The queue: the
+scheduler sends a probe through the exchange of signals. From the last check that passed to the next one was an outage
+(a row of `DeafSpan`), if that took more than two intervals or the process has only just started. A shorter one may go
+unnoticed, so nothing is judged until two intervals after its time (`judged_until`).
+
+Nothing is judged either while one web server of several is silent, for some sensors may call that one alone. After
+`DROPPED_AFTER` it counts as gone: the others write its outage down and go on without it.
 
 That the broker takes a probe shows that sensors can be heard; which signals have been committed by now is the
 watermark's business (`watermark.py`). All times are steady (`clock.py`).
 """
 
 import os
+import socket
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Max, QuerySet
 
 from config.engines.publisher import NotPublished
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.watermark import proven_time
 from sensors.ingest.signal_queue import find_disconnected, publish_probe
-from sensors.models import ConsumerMark, DeafSpan, Hearing, Probe
+from sensors.models import ConsumerMark, DeafSpan, Probe, WayIn
+
+log = structlog.get_logger(__name__)
 
 INTERVAL_SECONDS = 1.5
 OUTAGE_AFTER = 2 * timedelta(seconds=INTERVAL_SECONDS)
 SETTLING = 2 * timedelta(seconds=INTERVAL_SECONDS)
 UNKNOWN_AFTER = timedelta(seconds=15)
+# Before the pages call sensors unknown: the others look every interval, and until then it may go on where it stood.
+DROPPED_AFTER = UNKNOWN_AFTER - OUTAGE_AFTER
 ASK_ABOUT_CONSUMER_AFTER = timedelta(seconds=5)
 # From the end of a connection, as the broker reports it, until its messages are back in the queue.
 REQUEUED_AFTER = timedelta(seconds=2)
 OUTAGE_RETENTION = timedelta(days=61)
 PROBE_RETENTION = timedelta(minutes=1)
 
+THIS_SERVER = f"{WayIn.CALLS}{socket.gethostname()[:100]}:{settings.ENV.port}"
+
 
 class LivenessCheck:
     """The check of one way in, as one process makes it."""
 
-    def __init__(self, source: Hearing.Source) -> None:
-        self._source = source
+    def __init__(self, way_in: str) -> None:
+        self._way_in = way_in
         self._process = 0
+        self._last: datetime | None = None
 
     def run(self, is_open: Callable[[datetime], bool]) -> bool:
         """Try the way in; record that it is open, and return whether it is."""
@@ -47,18 +60,19 @@ class LivenessCheck:
             return False
         # The first check in a process ends an outage, however short: the process was not there before.
         is_first = self._process != os.getpid()
-        record_liveness(tried_at, source=self._source, answered_at=clock.now(), started=is_first)
-        self._process = os.getpid()
+        last = None if is_first else self._last
+        record_liveness(tried_at, way_in=self._way_in, answered_at=clock.now(), started=is_first, last=last)
+        self._process, self._last = os.getpid(), tried_at
         return True
 
     def _steady_time(self) -> datetime:
         now = clock.look_and_correct()
-        last = max(Hearing.objects.values_list("heard_at", flat=True), default=now)
+        last = max(WayIn.objects.values_list("heard_at", flat=True), default=now)
         return clock.go_on_from(last) if last - now > TOLERANCE else now
 
 
-_calls = LivenessCheck(Hearing.Source.CALLS)
-_queue = LivenessCheck(Hearing.Source.QUEUE)
+_calls = LivenessCheck(THIS_SERVER)
+_queue = LivenessCheck(WayIn.QUEUE)
 
 
 def check_calls(is_served: Callable[[], bool]) -> bool:
@@ -85,23 +99,65 @@ def _send_probe(sent_at: datetime) -> bool:
 def record_liveness(
     heard_at: datetime,
     *,
-    source: Hearing.Source = Hearing.Source.CALLS,
+    way_in: str = THIS_SERVER,
     answered_at: datetime | None = None,
     started: bool = False,
+    last: datetime | None = None,
 ) -> None:
-    """Record that a way in is open; a gap since the last time becomes an outage."""
+    """Record that a way in is open; a gap since the last time becomes an outage.
+
+    `last` is that time as the process remembers it: the others may have dropped its row.
+    """
     now = answered_at or heard_at
     with transaction.atomic():
-        hearing = Hearing.objects.select_for_update().filter(pk=source).first()
-        if hearing is None:
-            Hearing.objects.bulk_create([Hearing(pk=source, heard_at=heard_at)], ignore_conflicts=True)
-            return
-        if started or now - hearing.heard_at > OUTAGE_AFTER:
-            DeafSpan.objects.create(from_at=hearing.heard_at, to_at=max(now, hearing.heard_at))
-            DeafSpan.objects.filter(to_at__lt=now - OUTAGE_RETENTION).delete()
-        # An answer that comes late must not move the time back.
-        hearing.heard_at = max(heard_at, hearing.heard_at)
-        hearing.save(update_fields=["heard_at"])
+        row = WayIn.objects.select_for_update().filter(pk=way_in).first()
+        if row is None:
+            WayIn.objects.bulk_create([WayIn(pk=way_in, heard_at=heard_at)], ignore_conflicts=True)
+            if started and way_in != WayIn.QUEUE:  # beside other servers, or after one that had another name
+                last = _calls_rows().exclude(pk=way_in).aggregate(last=Max("heard_at"))["last"]
+        else:
+            last = row.heard_at
+            # An answer that comes late must not move the time back.
+            row.heard_at = max(heard_at, row.heard_at)
+            row.save(update_fields=["heard_at"])
+        if last is not None and (started or now - last > OUTAGE_AFTER):
+            _write_outage(last, now)
+        if way_in != WayIn.QUEUE:  # while no server is left, the row of the last one says so
+            _drop_silent_servers(now, but=way_in)
+
+
+def _drop_silent_servers(now: datetime, *, but: str) -> None:
+    """Go on without the web servers that have been silent for too long, and write down their outage."""
+    silent = _calls_rows().exclude(pk=but).filter(heard_at__lt=now - DROPPED_AFTER)
+    # Whoever locks a row drops it, and writes its outage, alone; one that is locked has come back, or is being dropped.
+    for row in silent.select_for_update(skip_locked=True):
+        log.warning("hearing.server_dropped", way_in=row.pk, heard_at=row.heard_at.isoformat())
+        _write_outage(row.heard_at, now)
+        row.delete()
+
+
+def _write_outage(begin: datetime, end: datetime) -> None:
+    DeafSpan.objects.create(from_at=begin, to_at=max(begin, end))
+    DeafSpan.objects.filter(to_at__lt=end - OUTAGE_RETENTION).delete()
+
+
+def stop_serving_calls(way_in: str = THIS_SERVER) -> None:
+    """Take the row of this web server along when it ends in order; the last one leaves its own.
+
+    Whoever starts next reads there since when nobody has been heard. Who has called this server has its whole timeout
+    to turn to another.
+    """
+    now = clock.look_and_correct()
+    with transaction.atomic():
+        rows = {row.pk: row for row in _calls_rows().select_for_update().order_by("pk")}
+        own = rows.pop(way_in, None)
+        if own is not None and any(now - row.heard_at <= OUTAGE_AFTER for row in rows.values()):
+            _write_outage(own.heard_at, now)
+            own.delete()
+
+
+def _calls_rows() -> QuerySet[WayIn]:
+    return WayIn.objects.filter(pk__startswith=WayIn.CALLS)
 
 
 def is_outage() -> bool:
@@ -122,16 +178,16 @@ def watermark() -> datetime | None:
     # The consumers before the probes: one that is dropped after this read holds the watermark back, one dropped before
     # has raised `proven_from`. The other way round a probe could count that is no longer proof.
     marks = list(ConsumerMark.objects.values_list("heard_at", flat=True)) if settings.AMQP_URL else []
-    sources = Hearing.objects.in_bulk()
-    times = [hearing.heard_at for hearing in sources.values()]
+    ways_in = WayIn.objects.in_bulk()
+    queue = ways_in.pop(WayIn.QUEUE, None)
+    times = [each.heard_at for each in ways_in.values()]
     if not settings.AMQP_URL:
-        return sources[Hearing.Source.CALLS].heard_at if Hearing.Source.CALLS in sources else None
-    if Hearing.Source.QUEUE not in sources:
+        return min(times, default=None)
+    if queue is None:
         return None
-    probes = Probe.objects.values_list("sent_at", "passed_at")
-    proven = proven_time(probes, marks, proven_from=sources[Hearing.Source.QUEUE].proven_from)
+    proven = proven_time(Probe.objects.values_list("sent_at", "passed_at"), marks, proven_from=queue.proven_from)
     # A way in that is closed is an outage, which is recorded when it is over: until then nothing later is judged.
-    return None if proven is None else min(proven, *times)
+    return None if proven is None else min(proven, queue.heard_at, *times)
 
 
 def outages_since(since: datetime) -> list[tuple[datetime, datetime]]:
@@ -190,5 +246,5 @@ def drop_disconnected_consumers(now: datetime) -> None:
 def _prove_from(now: datetime) -> None:
     """Let only probes count that are sent once the messages given back now are in the queue again."""
     at = now + REQUEUED_AFTER
-    Hearing.objects.bulk_create([Hearing(pk=Hearing.Source.QUEUE, heard_at=now)], ignore_conflicts=True)
-    Hearing.objects.filter(pk=Hearing.Source.QUEUE).update(proven_from=at)
+    WayIn.objects.bulk_create([WayIn(pk=WayIn.QUEUE, heard_at=now)], ignore_conflicts=True)
+    WayIn.objects.filter(pk=WayIn.QUEUE).update(proven_from=at)

@@ -8,6 +8,7 @@ merges its parts; in every list they stand together and the first is taken, so n
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -24,18 +25,19 @@ from config.common.times import from_milliseconds, to_milliseconds
 from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.clickhouse import connect
 from sensors.events import EVENT_TYPES, STATE_CHANGED
+from sensors.history.client_sets import ClientSets
 from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
-from sensors.history.values import EventKey, PastEvent, Period, SignalKey, signal_key
-from sensors.history.windows import read_newest
+from sensors.history.values import ClientSensors, EventKey, PastEvent, Period, Sensors, SignalKey, signal_key
+from sensors.history.windows import FEW_SENSORS, read_newest
 from sensors.ingest.signals import Signal
 
+TABLES = ("signals", "events", "client_sensors")
 LAST_SECOND = 2**32 - 1
 """Of a `DateTime` of the engine."""
 LAST_VERSION = 2**63
 PLACE_BITS = 20
 LATEST = 2**63
 SPARE_COPIES = 100
-FEW_SENSORS = 50
 FOUR_WEEKS = 28 * 24 * 3_600_000
 SPANS_PER_INSERT = 40
 """The engine refuses an insert into more than a hundred months; four weeks lie in two at most."""
@@ -71,10 +73,11 @@ class ClickHouseStore:
         # A reader is a call that occupies a slot: its connections have short timeouts, under a circuit breaker.
         self._readers = _Clients(connect_reader or connect)
         self._guard = guard
+        self._client_sets = ClientSets(ask=self._ask, insert=self._insert_client_sensors, drop=self._drop_client_sets)
         self._is_prepared = False
 
     def prepare(self) -> None:
-        for table in ("signals", "events"):
+        for table in TABLES:
             self._write(sql.load_sql("sensors", f"clickhouse/create_{table}"))
         self._is_prepared = True
 
@@ -89,8 +92,9 @@ class ClickHouseStore:
         self._insert("events", events, _event_columns)
 
     def read_signals(
-        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+        self, sensors: Sensors, period: Period, *, before: SignalKey | None = None, limit: int
     ) -> list[Signal]:
+        chosen = self._choose(sensors)
         if before is not None:
             period = period.until(before[0] + 1)
 
@@ -102,9 +106,9 @@ class ClickHouseStore:
                 at, sensor_id, signal_id = behind or (LATEST, "", "")
                 bounds |= {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
                 name = "read_signals_behind"
-            return [Signal(*row) for row in self._ask_about(sensors, name, {**bounds, **_count(count)})]
+            return [Signal(*row) for row in self._ask_about(chosen, name, {**bounds, **_count(count)})]
 
-        return self._read_newest(partial(_read_all, read, signal_key, before), period, len(sensors), limit)
+        return self._read_newest(partial(_read_all, read, signal_key, before), period, sensors, limit)
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
         if not keys:
@@ -112,31 +116,32 @@ class ClickHouseStore:
         return [Signal(*row) for row in self._ask("find_signals", table=_identities(keys))]
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
-        found = self._ask_about(sensors, "find_changing", {**_bounds(period), "type": STATE_CHANGED})
+        found = self._ask_about(self._choose(sensors), "find_changing", {**_bounds(period), "type": STATE_CHANGED})
         return {(at, sensor_id, signal_id) for at, sensor_id, signal_id in found}
 
     def read_events(
         self,
-        sensors: Sequence[str],
+        sensors: Sensors,
         period: Period,
         *,
         types: Sequence[str] = EVENT_TYPES,
         before: EventKey | None = None,
         limit: int,
     ) -> list[PastEvent]:
+        chosen = self._choose(sensors)
         if before is not None:
             period = period.until(before[0] + 1)
 
         def read(window: Period, behind: EventKey | None, count: int) -> list[PastEvent]:
             at, event_id = behind or (LATEST, 0)
             values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
-            rows = self._ask_about(sensors, "read_events", {**_bounds(window), **values, **_count(count)})
-            return [
-                PastEvent(pk, kind, sensor_id, sent_at, recorded_at, chain, msgspec.json.decode(payload))
-                for pk, kind, sensor_id, sent_at, recorded_at, chain, payload in rows
-            ]
+            return _to_events(self._ask_about(chosen, "read_events", {**_bounds(window), **values, **_count(count)}))
 
-        return self._read_newest(partial(_read_all, read, attrgetter("key"), before), period, len(sensors), limit)
+        return self._read_newest(partial(_read_all, read, attrgetter("key"), before), period, sensors, limit)
+
+    def read_last_events(self, sensors: Sequence[str], before: int, *, types: Sequence[str]) -> list[PastEvent]:
+        values = {**_bounds(Period(None, before)), "types": tuple(types)}
+        return _to_events(self._ask_about(self._choose(sensors), "read_last_events", values))
 
     def drop_months_before(self, at: int) -> None:
         self._prepare_once()
@@ -147,7 +152,7 @@ class ClickHouseStore:
                 self._write(f"ALTER TABLE {table} DROP PARTITION {month}")
 
     def _read_newest(
-        self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
+        self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: Sensors, limit: int
     ) -> list[RowT]:
         whole_second = to_milliseconds(timezone.now()) // 1000 * 1000
         return read_newest(read, period, limit=limit, sensors=sensors, now=whole_second)
@@ -165,17 +170,22 @@ class ClickHouseStore:
     def _prepare_for_reading(self) -> None:
         """Create missing tables over a reading connection, which waits no longer than for an answer."""
         if not self._is_prepared:
-            for table in ("signals", "events"):
+            for table in TABLES:
                 self._read(sql.load_sql("sensors", f"clickhouse/create_{table}"))
             self._is_prepared = True
 
-    def _ask_about(self, sensors: Sequence[str], name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Run a query about sensors; a few are named in the statement, many go with it as a table."""
+    def _choose(self, sensors: Sensors) -> "_Chosen":
+        """Return sensors as queries have them: a few named, more as a table beside the query, a client's as a set."""
+        if isinstance(sensors, ClientSensors):
+            return _Chosen(self._client_sets.find_or_make(sensors.client_id))
         if len(sensors) <= FEW_SENSORS:
-            return self._ask(name, {**values, "sensors": tuple(sensors)})
-        # The hundred thousand of a client would not fit into the statement.
-        table = {"structure": [("sensor_id", "String")], "data": [{"sensor_id": sensor_id} for sensor_id in sensors]}
-        return self._ask(name, {**values, "sensors": _TableName()}, table=table)
+            return _Chosen(tuple(sensors))
+        # Thousands would not fit into the statement.
+        rows = [{"sensor_id": sensor_id} for sensor_id in sensors]
+        return _Chosen(_TableName(), {"structure": [("sensor_id", "String")], "data": rows})
+
+    def _ask_about(self, chosen: "_Chosen", name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._ask(name, {**values, "sensors": chosen.parameter}, table=chosen.table)
 
     def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, table: Any = None) -> list[tuple[Any, ...]]:
         statement = sql.load_sql("sensors", f"clickhouse/{name}")
@@ -183,6 +193,14 @@ class ClickHouseStore:
         self._prepare_for_reading()
         answer: list[tuple[Any, ...]] = self._read(statement, values, external_tables=tables)
         return answer
+
+    def _insert_client_sensors(self, columns: list[list[Any]]) -> None:
+        # Over a reading connection: whoever asks waits for it.
+        if columns[0]:
+            self._read(sql.load_sql("sensors", "clickhouse/insert_client_sensors"), columns, columnar=True)
+
+    def _drop_client_sets(self, day: str) -> None:
+        self._read(f"ALTER TABLE client_sensors DROP PARTITION {day}")
 
     def _write(self, statement: str, values: Any = None, **options: Any) -> None:
         self._run(statement, values, **options)
@@ -267,6 +285,13 @@ def _once(rows: list[RowT], key_of: Callable[[RowT], Any]) -> list[RowT]:
     return list(once.values())[::-1]
 
 
+def _to_events(rows: Iterable[tuple[Any, ...]]) -> list[PastEvent]:
+    return [
+        PastEvent(pk, kind, sensor_id, sent_at, recorded_at, chain, msgspec.json.decode(payload))
+        for pk, kind, sensor_id, sent_at, recorded_at, chain, payload in rows
+    ]
+
+
 def _bounds(window: Period) -> dict[str, Any]:
     """Return the bounds of a period: in whole seconds, for the indexes of the engine, and in milliseconds."""
     start = max(0, window.start or 0)
@@ -281,6 +306,12 @@ def _bounds(window: Period) -> dict[str, Any]:
 
 def _count(limit: int) -> dict[str, int]:
     return {"copies": limit + SPARE_COPIES}
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    parameter: Any
+    table: Any = None
 
 
 class _TableName:

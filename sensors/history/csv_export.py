@@ -1,18 +1,18 @@
 """Export history as CSV, in pieces: however long it is, only one piece is in memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from sensors.history.queries import PastSignal, read_changes, read_signals
-from sensors.history.values import Period, format_milliseconds
+from sensors.history.values import Period, Sensors, format_milliseconds
 from sensors.services.sheets import write_csv
 
 COLUMNS = ("sensor_id", "at", "data", "changed", "id", "received_at")
 ROWS_AT_ONCE = 2000
 
 
-def export_history(sensors: Sequence[str], period: Period, *, only_changes: bool) -> Iterator[bytes]:
+def export_history(sensors: Sensors, period: Period, *, only_changes: bool) -> Iterator[bytes]:
     """Yield the table, newest first; cells that a spreadsheet would run as a formula are escaped."""
     read: Any = read_changes if only_changes else read_signals
     rows: list[PastSignal] = read(sensors, period, limit=ROWS_AT_ONCE)

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 from django.conf import settings
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError, connection, transaction
-from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
+from django.db.models import BigIntegerField, Exists, Func, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Collate
 from django.utils import timezone
 
@@ -17,10 +18,10 @@ from config.common.times import from_milliseconds, to_milliseconds
 from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.queue import encode_batch
-from sensors.history.values import EventKey, PastEvent, Period, SignalKey
+from sensors.history.values import ClientSensors, EventKey, PastEvent, Period, Sensors, SignalKey
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal
-from sensors.models import HistorySpool, StoredEvent, StoredSignal
+from sensors.models import HistorySpool, SensorClient, StoredEvent, StoredSignal
 
 STEP = 5000
 
@@ -47,7 +48,7 @@ class DatabaseStore:
             StoredEvent.objects.bulk_create(rows, ignore_conflicts=True, batch_size=STEP)
 
     def read_signals(
-        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+        self, sensors: Sensors, period: Period, *, before: SignalKey | None = None, limit: int
     ) -> list[Signal]:
         if before is not None:
             period = period.until(before[0] + 1)
@@ -57,10 +58,10 @@ class DatabaseStore:
             return _page_of_signals(rows, before, count)
 
         with _translate_errors():
-            if len(sensors) == 1:  # the unique index is in this very order
+            if _is_one(sensors):  # the unique index is in this very order
                 return read(period, limit)
             now = to_milliseconds(timezone.now())
-            return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
+            return read_newest(read, period, limit=limit, sensors=sensors, now=now)
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
         keys = set(keys)
@@ -80,7 +81,7 @@ class DatabaseStore:
 
     def read_events(
         self,
-        sensors: Sequence[str],
+        sensors: Sensors,
         period: Period,
         *,
         types: Sequence[str] = EVENT_TYPES,
@@ -95,10 +96,18 @@ class DatabaseStore:
             return [_to_past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:count]]
 
         with _translate_errors():
-            if len(sensors) == 1:
+            if _is_one(sensors):
                 return read(period, limit)
             now = to_milliseconds(timezone.now())
-            return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
+            return read_newest(read, period, limit=limit, sensors=sensors, now=now)
+
+    def read_last_events(self, sensors: Sequence[str], before: int, *, types: Sequence[str]) -> list[PastEvent]:
+        values: dict[str, Any] = {"before": connection.ops.adapt_datetimefield_value(from_milliseconds(before))}
+        for name, texts in (("sensors", sensors), ("types", types)):
+            values[name] = list(texts) if connection.vendor == "postgresql" else msgspec.json.encode(texts).decode()
+        with _translate_errors():
+            rows = StoredEvent.objects.raw(sql.load_engine_sql("sensors", "read_last_events"), values)
+            return [_to_past_event(row) for row in rows]
 
     def drop_months_before(self, at: int) -> None:
         with _translate_errors():
@@ -155,7 +164,14 @@ def within(period: Period) -> Q:
 _SIGNAL_COLUMNS = ("sensor_id", "at", "signal_id", "data", "received_at")
 
 
-def _of(rows: QuerySet[ModelT], sensors: Sequence[str]) -> QuerySet[ModelT]:
+def _is_one(sensors: Sensors) -> bool:
+    return not isinstance(sensors, ClientSensors) and len(sensors) == 1
+
+
+def _of(rows: QuerySet[ModelT], sensors: Sensors) -> QuerySet[ModelT]:
+    if isinstance(sensors, ClientSensors):
+        links = SensorClient.objects.filter(client_id=sensors.client_id, sensor_id=OuterRef("sensor_id"))
+        return rows.filter(Exists(links))
     # One sensor by equality: of a set of one PostgreSQL would not know that the index has the order asked for.
     return rows.filter(sensor_id=sensors[0]) if len(sensors) == 1 else rows.filter(sensor_id__in=in_array(sensors))
 

@@ -2,14 +2,14 @@ from config.common.errors import ApplicationError
 
 
 class HistoryAway(ApplicationError):
-    """History cannot be reached at the moment; nothing is lost. Repeat the call a little later."""
+    """History is not available at the moment; nothing is lost. Repeat the call a little later."""
 
     status = 503
     retry_after = 5
 
 
 class HistorySilent(HistoryAway):
-    """History cannot be reached at the moment; nothing is lost. Repeat the call a little later."""
+    """History is not available at the moment; nothing is lost. Repeat the call a little later."""
 
     code = "history_away"
 

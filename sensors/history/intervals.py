@@ -1,17 +1,20 @@
-"""The past of one sensor as intervals of one value, with gaps where the connection was lost. From events alone."""
+"""The past of sensors as intervals of one value, with gaps where the connection was lost. From events alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from config.common.times import parse_time, to_milliseconds
 from sensors.events import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED
-from sensors.history.queries import iterate_events, read_events
-from sensors.history.values import PastEvent, Period
+from sensors.history.queries import STEP, read_uncopied
+from sensors.history.store import get_store
+from sensors.history.values import EventKey, PastEvent, Period
 
 MOST_EVENTS = 50_000
 """Of a sensor that changes more often the chart begins later; what is before is unknown."""
+MOST_WITHDRAWN = 1000
 ENDINGS = (CONNECTION_RESTORED, LOSS_WITHDRAWN)
+SHAPING = (STATE_CHANGED, CONNECTION_LOST, *ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,31 @@ class Interval:
     is_lost: bool = False
 
 
-def read_intervals(sensor_id: str, start: int, end: int) -> list[Interval]:
-    """Return the intervals that fill the time from `start` to `end`, in order."""
-    events = list(islice(iterate_events([sensor_id], Period(start, end)), MOST_EVENTS))
-    earlier = [] if len(events) == MOST_EVENTS else _read_earlier(sensor_id, start)
-    endings = list(iterate_events([sensor_id], Period(end), types=ENDINGS))
-    return make_intervals([*earlier, *events, *endings], start, end)
+def read_intervals(sensors: Sequence[str], start: int, end: int) -> dict[str, list[Interval]]:
+    """Return the intervals of each sensor that fill the time from `start` to `end`, in order."""
+    if not sensors:
+        return {}
+    fresh = read_uncopied(sensors, Period(), SHAPING, None, MOST_EVENTS)
+    by_sensor: dict[str, dict[int, PastEvent]] = {sensor_id: {} for sensor_id in sensors}
+    for event in [*fresh, *_read_stored(sensors, start, end)]:
+        by_sensor[event.sensor_id][event.id] = event
+    return {sensor_id: make_intervals(found.values(), start, end) for sensor_id, found in by_sensor.items()}
+
+
+def _read_stored(sensors: Sequence[str], start: int, end: int) -> list[PastEvent]:
+    """Return the stored events of a time, and those around it whose effect lasts into it."""
+    store, events = get_store(), list[PastEvent]()
+    before: EventKey | None = None
+    while len(events) < MOST_EVENTS:
+        step = store.read_events(sensors, Period(start, end), types=SHAPING, before=before, limit=STEP)
+        events += step
+        if len(step) < STEP:
+            # Of each sensor the last change, loss and ending before it.
+            events += store.read_last_events(sensors, start, types=SHAPING)
+            break
+        before = step[-1].key
+    # A loss that lasts to the end is shown as one, however it ended, unless it turned out later that it was none.
+    return events + store.read_events(sensors, Period(end), types=[LOSS_WITHDRAWN], limit=MOST_WITHDRAWN)
 
 
 def make_intervals(events: Iterable[PastEvent], start: int, end: int) -> list[Interval]:
@@ -42,16 +64,6 @@ def make_intervals(events: Iterable[PastEvent], start: int, end: int) -> list[In
     values, losses = _Value(changes), _Losses(gaps)
     pieces = [Interval(one, two, values.at(one), losses.cover(one)) for one, two in pairwise(edges)]
     return list(_join_equal(Interval(p.start, p.end, None, True) if p.is_lost else p for p in pieces))
-
-
-def _read_earlier(sensor_id: str, start: int) -> list[PastEvent]:
-    """Return the events whose effect lasts into the time: the last change, loss and ending before it."""
-    before = Period(None, start)
-    return [
-        event
-        for types in ([STATE_CHANGED], [CONNECTION_LOST], ENDINGS)
-        for event in read_events([sensor_id], before, types=types, limit=1)
-    ]
 
 
 def _find_gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:

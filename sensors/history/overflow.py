@@ -32,10 +32,12 @@ GIGABYTE = 1 << 30
 BACKLOG = "history.backlog"
 SUBJECT = "engine/clickhouse"
 LARGE = "history.spool_large"
-TITLE = gettext_noop("History is away for long: %(megabytes)s MB of signals wait for it in the database")
+TITLE = gettext_noop(
+    "History has been unavailable for a long time: %(megabytes)s MB of signals are waiting in the database"
+)
 LARGE_TITLE = gettext_noop(
-    "History is away for too long: the database's disk fills with its signals, %(megabytes)s MB by now. "
-    "Bring ClickHouse back or make room"
+    "History has been unavailable for too long: its signals are filling the disk of the database, %(megabytes)s MB "
+    "so far. Bring ClickHouse back or free some space"
 )
 
 MOVED = Counter("postern_history_overflow", "Batches moved from the queue of history into the database")

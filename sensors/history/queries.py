@@ -5,32 +5,65 @@ first and the store last, so an event that moves meanwhile is found at least onc
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 import msgspec
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat, Substr
 
 from config.common.database.sql import in_array
 from notifications.models import Event
-from notifications.selectors import read_progress
+from notifications.selectors import Progress, read_progress
 from notifications.sending.outcomes import ATTEMPTED
 from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.database import behind, within
 from sensors.history.follower import NAME
 from sensors.history.store import get_store
 from sensors.history.values import (
+    ClientSensors,
     EventKey,
     PastAttempt,
     PastEvent,
     Period,
+    Sensors,
     SignalKey,
     signal_key,
     to_past_attempt,
     to_past_event,
 )
+from sensors.history.windows import FEW_SENSORS
 from sensors.ingest.signals import Signal
-from sensors.subjects import subject_of
+from sensors.models import SensorClient
+from sensors.subjects import PREFIX, subject_of
 
 STEP = 5000
+FEW_UNCOPIED = 10_000
+"""So many events that history lacks are read to find those of many sensors; of more those of each are looked for."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    progress: Progress
+    named: dict[int, Sensors] = field(default_factory=dict)
+    """By the client: its sensors by their names, if they are few."""
+
+
+_shared: ContextVar[_Look | None] = ContextVar("shared_look", default=None)
+
+
+@contextmanager
+def shared_look() -> Iterator[None]:
+    """Let the reads of the block, which answer one call, share one look at the relay's position and at few sensors.
+
+    An older position only means that more events are found in both places.
+    """
+    token = _shared.set(_Look(read_progress(NAME)))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 class PastSignal(msgspec.Struct, frozen=True, gc=False):
@@ -47,18 +80,15 @@ class PastSignal(msgspec.Struct, frozen=True, gc=False):
         return signal_key(self.signal) if self.event_id is None else (self.signal.at, self.event_id)
 
 
-def read_signals(
-    sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
-) -> list[PastSignal]:
+def read_signals(sensors: Sensors, period: Period, *, before: SignalKey | None = None, limit: int) -> list[PastSignal]:
     """Return every signal of the period, newest first."""
+    sensors = _name_few(sensors)
     signals = get_store().read_signals(sensors, period, before=before, limit=limit) if sensors else []
     changing = _find_changing(signals)
     return [PastSignal(signal, (signal.at, signal.sensor_id, signal.id) in changing) for signal in signals]
 
 
-def read_changes(
-    sensors: Sequence[str], period: Period, *, before: EventKey | None = None, limit: int
-) -> list[PastSignal]:
+def read_changes(sensors: Sensors, period: Period, *, before: EventKey | None = None, limit: int) -> list[PastSignal]:
     """Return the signals of the period that changed a state, newest first."""
     events = read_events(sensors, period, types=[STATE_CHANGED], before=before, limit=limit)
     found = get_store().find_signals([_key_of_signal(event) for event in events])
@@ -74,7 +104,7 @@ def read_changes(
 
 
 def read_events(
-    sensors: Sequence[str],
+    sensors: Sensors,
     period: Period,
     *,
     types: Sequence[str] = EVENT_TYPES,
@@ -82,9 +112,10 @@ def read_events(
     limit: int,
 ) -> list[PastEvent]:
     """Return the events of the period, newest first."""
+    sensors = _name_few(sensors)
     if not sensors:
         return []
-    uncopied = _read_uncopied(sensors, period, types, before, limit)
+    uncopied = read_uncopied(sensors, period, types, before, limit)
     stored = get_store().read_events(sensors, period, types=types, before=before, limit=limit)
     once = {event.id: event for event in [*stored, *uncopied]}
     return sorted(once.values(), key=lambda event: event.key, reverse=True)[:limit]
@@ -100,31 +131,49 @@ def read_attempts(
     return [to_past_attempt(event) for event in found]
 
 
-def iterate_events(
-    sensors: Sequence[str], period: Period, *, types: Sequence[str] = EVENT_TYPES
-) -> Iterator[PastEvent]:
-    """Yield all events of the period, newest first, reading them in steps."""
-    before: EventKey | None = None
-    while True:
-        events = read_events(sensors, period, types=types, before=before, limit=STEP)
-        yield from events
-        if len(events) < STEP:
-            return
-        before = events[-1].key
-
-
-def _read_uncopied(
-    sensors: Sequence[str], period: Period, types: Sequence[str], before: EventKey | None, limit: int | None
+def read_uncopied(
+    sensors: Sensors, period: Period, types: Sequence[str], before: EventKey | None, limit: int | None
 ) -> list[PastEvent]:
-    """Return the events of the outbox that the relay has not copied yet."""
-    progress = read_progress(NAME)
+    """Return the events of the outbox that the relay has not copied yet; read them before the store."""
+    look = _shared.get()
+    progress = read_progress(NAME) if look is None else look.progress
     if progress.is_level:
         return []
-    subjects = [subject_of(sensor_id) for sensor_id in sensors]
     ahead = Q(position__gt=progress.position) | Q(position__isnull=True)
-    rows = Event.objects.filter(ahead, within(period), type__in=types)
-    rows = rows.filter(subject=subjects[0]) if len(subjects) == 1 else rows.filter(subject__in=in_array(subjects))
+    rows = _about(Event.objects.filter(ahead, within(period), type__in=types), sensors, progress)
     return [to_past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:limit]]
+
+
+def _about(rows: QuerySet[Event], sensors: Sensors, progress: Progress) -> QuerySet[Event]:
+    """Return those of the uncopied events that are about these sensors.
+
+    Few of them not by the index of subjects: it leads to every event that the sensors had as long as events are kept.
+    """
+    by_subject = progress.lag > FEW_UNCOPIED
+    if isinstance(sensors, ClientSensors):
+        links = SensorClient.objects.filter(client_id=sensors.client_id)
+        if by_subject:
+            return rows.filter(subject__in=links.values(subject=Concat(Value(PREFIX), F("sensor_id"))))
+        named = Substr(OuterRef("subject"), len(PREFIX) + 1)
+        return rows.filter(Exists(links.filter(sensor_id=named)), subject__startswith=PREFIX)
+    subjects = [subject_of(sensor_id) for sensor_id in sensors]
+    if len(subjects) == 1:
+        return rows.filter(subject=subjects[0])
+    if by_subject:
+        return rows.filter(subject__in=in_array(subjects))
+    return rows.annotate(about=Concat("subject", Value(""))).filter(about__in=in_array(subjects))
+
+
+def _name_few(sensors: Sensors) -> Sensors:
+    """Return the sensors of a client by their names if they are few: indexes lead to the rows of each."""
+    if not isinstance(sensors, ClientSensors):
+        return sensors
+    named = {} if (look := _shared.get()) is None else look.named
+    if sensors.client_id not in named:
+        links = SensorClient.objects.filter(client_id=sensors.client_id)
+        few = list(links.values_list("sensor_id", flat=True)[: FEW_SENSORS + 1])
+        named[sensors.client_id] = sensors if len(few) > FEW_SENSORS else few
+    return named[sensors.client_id]
 
 
 def _find_changing(signals: Sequence[Signal]) -> set[SignalKey]:
@@ -134,7 +183,7 @@ def _find_changing(signals: Sequence[Signal]) -> set[SignalKey]:
     # All signals of these sensors in this period are on the page: the events are no more than they are.
     period = Period(signals[-1].at, signals[0].at + 1)
     sensors = sorted({signal.sensor_id for signal in signals})
-    uncopied = {_key_of_signal(event) for event in _read_uncopied(sensors, period, [STATE_CHANGED], None, None)}
+    uncopied = {_key_of_signal(event) for event in read_uncopied(sensors, period, [STATE_CHANGED], None, None)}
     return uncopied | get_store().find_changing(sensors, period)
 
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from config.engines.circuit_breaker import CircuitBreaker
 from sensors.events import EVENT_TYPES
-from sensors.history.values import EventKey, PastEvent, Period, SignalKey
+from sensors.history.values import EventKey, PastEvent, Period, Sensors, SignalKey
 from sensors.ingest.signals import Signal
 
 ONE_IN = 2
@@ -32,7 +32,7 @@ class HistoryStore(Protocol):
     def add_events(self, events: Sequence[PastEvent]) -> None: ...
 
     def read_signals(
-        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+        self, sensors: Sensors, period: Period, *, before: SignalKey | None = None, limit: int
     ) -> list[Signal]: ...
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
@@ -43,13 +43,16 @@ class HistoryStore(Protocol):
 
     def read_events(
         self,
-        sensors: Sequence[str],
+        sensors: Sensors,
         period: Period,
         *,
         types: Sequence[str] = EVENT_TYPES,
         before: EventKey | None = None,
         limit: int,
     ) -> list[PastEvent]: ...
+
+    def read_last_events(self, sensors: Sequence[str], before: int, *, types: Sequence[str]) -> list[PastEvent]:
+        """Return of each sensor its newest event of each of these types before a time, in no order."""
 
     def drop_months_before(self, at: int) -> None:
         """Drop the months that were over by that time."""

@@ -1,6 +1,6 @@
 """The values that history stores: signals are `Signal` itself, events and attempts stand here. Times in ms."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -21,6 +21,16 @@ SignalKey: TypeAlias = tuple[int, str, str]
 """Time, sensor, id of a signal: lists run from the greatest key to the least."""
 EventKey: TypeAlias = tuple[int, int]
 """Time, id of an event."""
+
+
+@dataclass(frozen=True)
+class ClientSensors:
+    """The sensors that a client has now; there may be a hundred thousand, so a store joins them where the rows are."""
+
+    client_id: int
+
+
+Sensors: TypeAlias = Sequence[str] | ClientSensors
 
 
 @dataclass(frozen=True)

@@ -52,4 +52,4 @@ def _reject(signal: Signal, error: Exception, refused: list[Rejection]) -> None:
         raise HistoryAway from error
     message = clean_text(f"cannot be kept in history: {error}", 300)
     raw = clean_text(msgspec.json.encode(signal), 1024)
-    refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw))
+    refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw, signal.correlation_id))

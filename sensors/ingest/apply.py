@@ -11,6 +11,7 @@ from sensors.events import SignalEvent
 from sensors.heartbeat.clock import clock
 from sensors.ingest.fold import State, fold
 from sensors.ingest.rejections import record_rejections
+from sensors.ingest.repeats import record_repeats
 from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.ingest.state_rows import lock_states, recall_pages, write_states
 from sensors.models import Sensor
@@ -46,6 +47,9 @@ def apply_signals(
         publish_sensor_events(events, now=now)
         if applied.refused:
             record_rejections(applied.refused.values(), now=now)
+        repeated = [state.repeated for state in states.values() if state.repeated is not None]
+        if repeated:
+            record_repeats(repeated, now=now)
         if also is not None:
             also(applied.accepted)
     return applied
@@ -92,4 +96,4 @@ def _refusal(index: int, signal: Signal | Rejection, active: dict[str, bool]) ->
 
 def _refuse(index: int, signal: Signal, code: Code, message: str) -> Rejection:
     raw = f'{{"sensor_id":"{signal.sensor_id}","data":{signal.data},"at":{signal.at},"id":"{signal.id}"}}'
-    return Rejection(index, code, message, signal.sensor_id, raw)
+    return Rejection(index, code, message, signal.sensor_id, raw, signal.correlation_id)

@@ -324,7 +324,8 @@ def apply_or_bisect(items: list[Signal | Rejection], *, also: Callable[[], None]
         raw = item.raw if isinstance(item, Rejection) else msgspec.json.encode(msgspec.structs.asdict(item))
         message = clean_text(f"cannot be stored: {error}", 300)
         sensor_id = clean_text(item.sensor_id, 64)
-        return write([Rejection(0, Code.BAD_SHAPE, message, sensor_id, clean_text(raw, 1024))], is_last)
+        refusal = Rejection(0, Code.BAD_SHAPE, message, sensor_id, clean_text(raw, 1024), item.correlation_id)
+        return write([refusal], is_last)
 
     # A value that fits no column is the signal's fault; any other error may be a defect here, and rejects nothing.
     faults = (DatabaseError, ValueError)

@@ -36,6 +36,8 @@ class State:
     place: str = ""
     """Where the locked row lies, for the one that writes it back."""
     memory: Memory = field(default_factory=Memory)
+    repeated: Signal | None = None
+    """The last signal of the batch that had come before."""
 
     def is_behind(self, signal: Signal) -> bool:
         """Return whether a signal is greater than all before it: nobody has seen it yet."""
@@ -57,6 +59,7 @@ def fold(state: State, signal: Signal, heard_at: int) -> list[SignalEvent]:
             state.value, state.changed_at = signal.data, signal.at
         state.last_at, state.last_id = signal.at, signal.id
     elif (signal.at, signal.id) == (state.last_at, state.last_id) or state.memory.holds(signal):
+        state.repeated = signal
         return []
     state.memory.add(signal)
     if state.lost_at is not None:

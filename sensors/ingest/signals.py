@@ -56,6 +56,7 @@ class Rejection(msgspec.Struct, frozen=True):
     message: str
     sensor_id: str = ""
     raw: str = ""
+    correlation_id: str = ""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -68,15 +69,17 @@ class Origin(msgspec.Struct, frozen=True):
     over_rest: bool = False
 
 
-class _Wire(msgspec.Struct):
+class SentSignal(msgspec.Struct):
+    """One signal as it is sent, over REST and AMQP."""
+
     sensor_id: str
     data: Literal[0, 1]
     at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     id: str | None = None
 
 
-_one = msgspec.json.Decoder(_Wire)
-_many = msgspec.json.Decoder(list[_Wire])
+_one = msgspec.json.Decoder(SentSignal)
+_many = msgspec.json.Decoder(list[SentSignal])
 _sequence = itertools.count()
 _process = os.urandom(4).hex()
 
@@ -87,21 +90,21 @@ def read_signals(body: bytes, origin: Origin) -> list[Signal | Rejection]:
     The usual message is decoded straight into types; only one that does not fit is looked at item by item.
     """
     if len(body) > MAX_BODY and not origin.over_rest:
-        return [_refuse(0, Code.BAD_SHAPE, f"the message is larger than {MAX_BODY} bytes", body)]
+        return [_refuse(0, Code.BAD_SHAPE, f"the message is larger than {MAX_BODY} bytes", body, origin)]
     is_list = body.lstrip()[:1] == b"["
     try:
         wires = _decode(body, is_list)
         items = list(_read_items(body, origin)) if wires is None else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return [_refuse(0, Code.BAD_JSON, str(error) or "nested too deeply", body)]
+        return [_refuse(0, Code.BAD_JSON, str(error) or "nested too deeply", body, origin)]
     if wires is None:
         return items or []
     if len(wires) > MAX_LIST:
-        return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body)]
+        return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body, origin)]
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)]
 
 
-def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:
+def _decode(body: bytes, is_list: bool) -> list[SentSignal] | None:
     """Return the typed items, or None where the text is JSON of another shape."""
     try:
         return _many.decode(body) if is_list else [_one.decode(body)]
@@ -109,24 +112,26 @@ def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:
         return None
 
 
-def _make(index: int, wire: _Wire, origin: Origin, is_list: bool) -> Signal | Rejection:
+def _make(index: int, wire: SentSignal, origin: Origin, is_list: bool) -> Signal | Rejection:
     sensor_id = wire.sensor_id
     if not (sensor_id.isascii() and sensor_id.isalnum() and len(sensor_id) <= 16):
-        return _refuse_wire(index, wire, Code.UNKNOWN_SENSOR, "a sensor id has 1 to 16 letters and digits")
+        return _refuse_wire(index, wire, origin, Code.UNKNOWN_SENSOR, "a sensor id has 1 to 16 letters and digits")
     if wire.at is None and wire.id is not None and origin.over_rest:
-        return _refuse_wire(index, wire, Code.BAD_TIME, "a signal with an id needs its time")
+        return _refuse_wire(index, wire, origin, Code.BAD_TIME, "a signal with an id needs its time")
     at = _time_of(wire, origin)
     if at < EARLIEST:
-        return _refuse_wire(index, wire, Code.BAD_TIME, "a signal cannot be older than 2020")
+        return _refuse_wire(index, wire, origin, Code.BAD_TIME, "a signal cannot be older than 2020")
     if at > origin.received_at + AHEAD:
-        return _refuse_wire(index, wire, Code.FROM_THE_FUTURE, "more than five minutes ahead of the time of receipt")
+        return _refuse_wire(
+            index, wire, origin, Code.FROM_THE_FUTURE, "more than five minutes ahead of the time of receipt"
+        )
     signal_id = _id_of(index, wire, origin, is_list)
     if not SIGNAL_ID.fullmatch(signal_id):
-        return _refuse_wire(index, wire, Code.BAD_SHAPE, "an id has 1 to 64 characters of A-Z a-z 0-9 : . _ -")
+        return _refuse_wire(index, wire, origin, Code.BAD_SHAPE, "an id has 1 to 64 characters of A-Z a-z 0-9 : . _ -")
     return Signal(sensor_id, at, signal_id, wire.data, origin.received_at, origin.correlation_id)
 
 
-def _time_of(wire: _Wire, origin: Origin) -> int:
+def _time_of(wire: SentSignal, origin: Origin) -> int:
     if wire.at is not None:
         return to_milliseconds(wire.at)
     if origin.timestamp is not None:
@@ -134,7 +139,7 @@ def _time_of(wire: _Wire, origin: Origin) -> int:
     return origin.received_at
 
 
-def _id_of(index: int, wire: _Wire, origin: Origin, is_list: bool) -> str:
+def _id_of(index: int, wire: SentSignal, origin: Origin, is_list: bool) -> str:
     if wire.id is not None:
         return wire.id
     if origin.message_id is not None:
@@ -148,18 +153,18 @@ def _read_items(body: bytes, origin: Origin) -> Iterator[Signal | Rejection]:
     is_list = isinstance(parsed, list)
     items: list[Any] = parsed if is_list else [parsed]
     if len(items) > MAX_LIST:
-        yield _refuse(0, Code.BAD_SHAPE, TOO_LONG, body)
+        yield _refuse(0, Code.BAD_SHAPE, TOO_LONG, body, origin)
         return
     for index, item in enumerate(items):
         try:
-            wire = msgspec.convert(item, _Wire)
+            wire = msgspec.convert(item, SentSignal)
         except msgspec.ValidationError as error:
-            yield _refuse_item(index, item, str(error))
+            yield _refuse_item(index, item, origin, str(error))
         else:
             yield _make(index, wire, origin, is_list)
 
 
-def _refuse_item(index: int, item: Any, error: str) -> Rejection:
+def _refuse_item(index: int, item: Any, origin: Origin, error: str) -> Rejection:
     sensor_id = item.get("sensor_id") if isinstance(item, dict) else None
     named = sensor_id if isinstance(sensor_id, str) else ""
     code = Code.BAD_SHAPE
@@ -169,7 +174,7 @@ def _refuse_item(index: int, item: Any, error: str) -> Rejection:
         code = Code.BAD_TIME
     elif named and "data" in error and "missing" in error:
         code = Code.BAD_DATA
-    return _refuse(index, code, _RULES.get(code, error), msgspec.json.encode(item), named)
+    return _refuse(index, code, _RULES.get(code, error), msgspec.json.encode(item), origin, named)
 
 
 _RULES = {
@@ -178,9 +183,12 @@ _RULES = {
 }
 
 
-def _refuse_wire(index: int, wire: _Wire, code: Code, message: str) -> Rejection:
-    return _refuse(index, code, message, msgspec.json.encode(wire), wire.sensor_id)
+def _refuse_wire(index: int, wire: SentSignal, origin: Origin, code: Code, message: str) -> Rejection:
+    return _refuse(index, code, message, msgspec.json.encode(wire), origin, wire.sensor_id)
 
 
-def _refuse(index: int, code: Code, message: str, raw: bytes, sensor_id: str = "") -> Rejection:
-    return Rejection(index, code, clean_text(message, 300), clean_text(sensor_id, 64), clean_text(raw, 1024))
+def _refuse(  # noqa: PLR0913 (the parts of a refusal)
+    index: int, code: Code, message: str, raw: bytes, origin: Origin, sensor_id: str = ""
+) -> Rejection:
+    words, named, text = clean_text(message, 300), clean_text(sensor_id, 64), clean_text(raw, 1024)
+    return Rejection(index, code, words, named, text, origin.correlation_id)

@@ -1,17 +1,19 @@
 from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
-from sensors.models.ingest import RejectedSignal
-from sensors.models.ingest_liveness import ConsumerMark, DeafSpan, Hearing, Probe, SteadyClock
-from sensors.models.registry import Client, Sensor, SensorClient
-from sensors.models.state import SensorState, SignalPage
+from sensors.models.ingest import RejectedSignal, RepeatedSignal
+from sensors.models.ingest_liveness import ConsumerMark, DeafSpan, Probe, SteadyClock, WayIn
+from sensors.models.registry import Client, LinkRecord, Sensor, SensorClient
+from sensors.models.state import OpenDoor, SensorState, SignalPage
 
 __all__ = [
     "Client",
     "ConsumerMark",
     "DeafSpan",
-    "Hearing",
     "HistorySpool",
+    "LinkRecord",
+    "OpenDoor",
     "Probe",
     "RejectedSignal",
+    "RepeatedSignal",
     "Sensor",
     "SensorClient",
     "SensorState",
@@ -19,4 +21,5 @@ __all__ = [
     "SteadyClock",
     "StoredEvent",
     "StoredSignal",
+    "WayIn",
 ]

@@ -1,6 +1,11 @@
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+
+from sensors.events import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN
+
+CONNECTION_TYPES = (CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
 
 
 class StoredSignal(models.Model):
@@ -48,6 +53,12 @@ class StoredEvent(models.Model):
         indexes = [
             # `GET /sensors/{id}/events/`, the chart, and whether a signal changed the state; read backwards.
             models.Index(name="stored_event_sensor", fields=["sensor_id", "at", "id"]),
+            # The last loss before a time, and what ended it: few among the changes of a door.
+            models.Index(
+                name="stored_event_connection",
+                fields=["sensor_id", "type", "at", "id"],
+                condition=Q(type__in=CONNECTION_TYPES),
+            ),
             # Retention deletes by month; events of all sensors of a client.
             models.Index(name="stored_event_at", fields=["at"]),
         ]

@@ -3,27 +3,24 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 
-class Hearing(models.Model):
-    """When a way in for signals was last found open: one row for each. Silence is a sensor's fault only while all are.
+class WayIn(models.Model):
+    """When a way in for signals was last found open. Silence is a sensor's fault only while all are.
 
-    All times of this module are steady ones (`SteadyClock`).
+    The queue is one, the calls of each web server another: a sensor may know one of the servers alone. All times of
+    this module are steady ones (`SteadyClock`).
     """
 
-    class Source(models.IntegerChoices):
-        CALLS = 1
-        """A web process answers calls."""
-        QUEUE = 2
-        """The broker takes messages."""
+    QUEUE = "queue"
+    CALLS = "calls/"
+    """The names of web servers begin with it: `calls/<host>:<port>`."""
 
+    name = models.CharField(max_length=126, primary_key=True)
     heard_at = models.DateTimeField()
     proven_from = models.DateTimeField(null=True)
-    """Probes that were sent earlier prove nothing: a consumer has given messages back since."""
-
-    class Meta:
-        constraints = [models.CheckConstraint(name="hearing_has_two_ears", condition=Q(id__in=[1, 2]))]
+    """Of the queue: probes that were sent earlier prove nothing, a consumer has given messages back since."""
 
     def __str__(self) -> str:
-        return str(self.heard_at)
+        return self.name
 
 
 class SteadyClock(models.Model):

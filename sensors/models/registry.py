@@ -25,6 +25,10 @@ class Client(models.Model):
         verbose_name = _("client")
         verbose_name_plural = _("clients")
         ordering = ["name", "id"]
+        indexes = [
+            # The list of clients in its order; the import of sensors finds clients by their names.
+            models.Index(name="client_by_name", fields=["name", "id"]),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -47,6 +51,13 @@ class Sensor(models.Model):
         default=3600,
         validators=[MinValueValidator(1), MaxValueValidator(LONGEST_TIMEOUT)],
     )
+    open_limit = models.PositiveIntegerField(
+        _("open limit, seconds"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_TIMEOUT)],
+        help_text=_("How long the door may stay open before it is reported. Leave empty for no limit."),
+    )
     muted_until = models.DateTimeField(_("muted until"), null=True, blank=True)
     clients = models.ManyToManyField(
         Client, verbose_name=_("clients"), through="SensorClient", related_name="sensors", blank=True
@@ -57,11 +68,21 @@ class Sensor(models.Model):
         verbose_name = _("sensor")
         verbose_name_plural = _("sensors")
         ordering = ["id"]
-        indexes = [models.Index(name="sensor_inactive", fields=["id"], condition=Q(active=False))]
+        indexes = [
+            models.Index(name="sensor_inactive", fields=["id"], condition=Q(active=False)),
+            # Whether the export has a column of limits.
+            models.Index(name="sensor_limited", fields=["id"], condition=Q(open_limit__isnull=False)),
+            # The list of staff shows those that are muted.
+            models.Index(name="sensor_muted", fields=["muted_until"], condition=Q(muted_until__isnull=False)),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="sensor_timeout_in_bounds",
                 condition=Q(heartbeat_timeout__gte=1, heartbeat_timeout__lte=LONGEST_TIMEOUT),
+            ),
+            models.CheckConstraint(
+                name="sensor_open_limit_in_bounds",
+                condition=Q(open_limit__isnull=True) | Q(open_limit__gte=1, open_limit__lte=LONGEST_TIMEOUT),
             ),
         ]
 
@@ -76,7 +97,9 @@ class SensorClient(models.Model):
     """The link by which a client is notified about a sensor."""
 
     sensor = models.ForeignKey(Sensor, verbose_name=_("sensor"), on_delete=models.CASCADE, related_name="links")
-    client = models.ForeignKey(Client, verbose_name=_("client"), on_delete=models.CASCADE, related_name="links")
+    client = models.ForeignKey(
+        Client, verbose_name=_("client"), on_delete=models.CASCADE, related_name="links", db_index=False
+    )
     is_loss_untold = models.BooleanField(db_default=False)
     """The client was not notified of the present loss: muted, or linked since. It is not notified of its end either."""
     tell_at = models.DateTimeField(null=True)
@@ -94,7 +117,34 @@ class SensorClient(models.Model):
         indexes = [
             # `publish_unmuted_losses_once` finds the losses whose mutes have ended.
             models.Index(name="link_tell", fields=["tell_at"], condition=Q(tell_at__isnull=False)),
+            # The sensors of a client are listed and counted from the index alone: its links lie all over the table.
+            models.Index(name="link_of_client", fields=["client", "sensor"]),
         ]
 
     def __str__(self) -> str:
         return f"{self.sensor_id} → {self.client_id}"
+
+
+class LinkRecord(models.Model):
+    """A link that was made or ended, kept as long as the change log: by it the sensors of a client at a time are found.
+
+    The change log has the same by sensor alone.
+    """
+
+    at = models.DateTimeField(_("time"))
+    sensor_id = models.CharField(_("sensor"), max_length=16)
+    client_id = models.BigIntegerField(_("client"))
+    is_linked = models.BooleanField(_("linked"))
+
+    class Meta:
+        verbose_name = _("link record")
+        verbose_name_plural = _("link records")
+        indexes = [
+            # The page of a client at a time takes back what came after it.
+            models.Index(name="link_record_client", fields=["client_id", "at", "sensor_id"]),
+            # The daily upkeep deletes what is as old as the change log.
+            models.Index(name="link_record_at", fields=["at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sensor_id} → {self.client_id}: {self.is_linked}"

@@ -46,12 +46,52 @@ class SensorState(models.Model):
         indexes = [
             # The sweep of the heartbeat finds whom to look at.
             models.Index(name="state_check", fields=["check_at"], condition=Q(check_at__isnull=False)),
-            # The lists filter by connection: the lost ones are few.
-            models.Index(name="state_lost", fields=["lost_at"], condition=Q(lost_at__isnull=False)),
+            # The lists filter by connection: the lost ones are few. Pages show first what has been lost for longest.
+            models.Index(name="state_lost", fields=["lost_at", "sensor"], condition=Q(lost_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
         return f"{self.sensor_id}: {self.value}"
+
+
+class OpenDoor(models.Model):
+    """A door that stands open and has a limit: one row from the signal that opened it to the one that closes it.
+
+    A table of its own: the state rows, which every batch writes, stay as they are, and a door without a limit costs
+    nothing. Whoever writes here holds the lock of the sensor's state row.
+    """
+
+    sensor = models.OneToOneField(
+        Sensor, verbose_name=_("sensor"), primary_key=True, on_delete=models.CASCADE, related_name="open_door"
+    )
+    opened_at = models.DateTimeField(_("open since"))
+    limit_at = models.DateTimeField(_("limit reached"))
+    """By the database's clock, as `opened_at`: for people."""
+    heard_at = models.DateTimeField()
+    """When it was opened, in steady time (`SteadyClock`), as `due_at` is: how long it has been open is judged by it."""
+    due_at = models.DateTimeField(null=True)
+    """When to look at it; null once it is reported, and while its connection is lost."""
+    reported_at = models.DateTimeField(_("reported"), null=True)
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    """That of the signal which opened it."""
+
+    class Meta:
+        verbose_name = _("open door")
+        verbose_name_plural = _("open doors")
+        constraints = [
+            models.CheckConstraint(
+                name="open_door_is_reported_once", condition=Q(reported_at__isnull=True) | Q(due_at__isnull=True)
+            ),
+        ]
+        indexes = [
+            # The sweep finds whom to look at.
+            models.Index(name="open_door_due", fields=["due_at"], condition=Q(due_at__isnull=False)),
+            # The page of doors that are open too long shows first what has been so for longest.
+            models.Index(name="open_door_limit", fields=["limit_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.sensor_id
 
 
 class SignalPage(models.Model):

@@ -4,15 +4,19 @@ A change of the registry cancels what is pending. A delivery that the ingest wri
 that, so the sender asks again before every attempt (`find_cancel_reasons`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
 from config.common.database.sql import in_array, in_number_array
+from config.common.times import format_time
+from notifications.models import Delivery
 from notifications.sending.relevance import PendingDelivery
 from notifications.services.deliveries import cancel_deliveries, lock_pending_deliveries
-from sensors.models import Sensor, SensorClient
+from sensors.events import LEFT_OPEN
+from sensors.models import OpenDoor, Sensor, SensorClient
+from sensors.services.open_doors import CLOSED
 from sensors.services.publish import CLIENT_INACTIVE
 from sensors.subjects import find_sensor_id, subject_of
 
@@ -56,7 +60,7 @@ def find_cancel_reasons(pending: Sequence[PendingDelivery]) -> dict[int, str]:
     if not asked:
         return {}
     sensors = {sensor_id for _, _, sensor_id in asked}
-    active = set(Sensor.objects.filter(pk__in=in_array(sensors), active=True).values_list("pk", flat=True))
+    active = dict(Sensor.objects.filter(pk__in=in_array(sensors), active=True).values_list("pk", "open_limit"))
     endpoints = in_number_array({endpoint_id for _, endpoint_id, _ in asked})
     links = SensorClient.objects.filter(sensor__in=in_array(sensors), client__endpoint__in=endpoints)
     linked = set(links.values_list("client__endpoint_id", "sensor_id"))
@@ -66,4 +70,18 @@ def find_cancel_reasons(pending: Sequence[PendingDelivery]) -> dict[int, str]:
             reasons[pk] = SENSOR_INACTIVE
         elif (endpoint_id, sensor_id) not in linked:
             reasons[pk] = UNLINKED
+    if any(limit is not None for limit in active.values()):
+        reasons |= _find_closed(pk for pk, _, sensor_id in asked if pk not in reasons and active[sensor_id] is not None)
     return reasons
+
+
+def _find_closed(pks: Iterable[int]) -> dict[int, str]:
+    """Return which of these deliveries report a door that has been closed since."""
+    reports = Delivery.objects.filter(pk__in=in_number_array(list(pks)), type=LEFT_OPEN)
+    asked = {
+        pk: (find_sensor_id(subject), body["opened_at"])
+        for pk, subject, body in reports.values_list("pk", "subject", "body")
+    }
+    doors = OpenDoor.objects.filter(sensor__in=in_array({str(sensor_id) for sensor_id, _ in asked.values()}))
+    still = {(sensor_id, format_time(opened_at)) for sensor_id, opened_at in doors.values_list("pk", "opened_at")}
+    return {pk: CLOSED for pk, door in asked.items() if door not in still}

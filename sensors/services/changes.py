@@ -18,10 +18,11 @@ from sensors.heartbeat.withheld_losses import recheck_withheld_losses
 from sensors.models import Client, SensorClient
 from sensors.services.cancellation import cancel_link_deliveries, cancel_sensor_deliveries
 from sensors.services.locks import LockedSensor
+from sensors.services.open_doors import OpenState, recheck_doors
 from sensors.services.values import SensorValues
 
 KIND = "sensor"
-COLUMNS = ("address", "notes", "active", "heartbeat_timeout", "muted_until")
+COLUMNS = ("address", "notes", "active", "heartbeat_timeout", "open_limit", "muted_until")
 BATCH = 5000
 MANY = 500
 """So many rows at once may make a small table a large one, which statements planned before do not know."""
@@ -65,9 +66,10 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     # A change of the links alone leaves the row of the sensor as it is.
     known = [change for change in changes if change.before is not None and _row(change.before) != _row(change.after)]
     bulk_execute("sensors", "update_sensors", [(*_row(change.after), change.id) for change in known])
-    _write_links(changes)
+    _write_links(changes, now)
     _set_deadlines(changes)
     _recheck_mutes(changes)
+    _recheck_doors(changes)
     cancel_sensor_deliveries([change.id for change in changes if change.is_deactivation])
     records = [
         RegistryChange(
@@ -85,7 +87,7 @@ def _row(values: SensorValues) -> list[Any]:
     return [getattr(values, name) for name in COLUMNS]
 
 
-def _write_links(changes: Sequence[SensorChange]) -> None:
+def _write_links(changes: Sequence[SensorChange], now: datetime) -> None:
     new, gone = list[tuple[str, int, bool]](), list[tuple[str, int]]()
     for change in changes:
         before = set(change.before.clients) if change.before else set()
@@ -97,6 +99,8 @@ def _write_links(changes: Sequence[SensorChange]) -> None:
     bulk_execute("sensors", "insert_links", new)
     if gone:
         _unlink(gone)
+    records = [(now, *pair, True) for *pair, _ in new] + [(now, *pair, False) for pair in gone]
+    bulk_execute("sensors", "insert_link_records", records)
 
 
 def _unlink(links: Sequence[tuple[str, int]]) -> None:
@@ -130,6 +134,23 @@ def _find_deadline(locked: LockedSensor, after: SensorValues, now: datetime) -> 
         return None
     since = locked.heard_at if locked.values.active else now
     return since + timedelta(seconds=after.heartbeat_timeout)
+
+
+def _recheck_doors(changes: Sequence[SensorChange]) -> None:
+    """Judge the open doors anew whose activity, limit or mute has changed."""
+    judged = [
+        OpenState(change.id, change.locked.open_since, change.after.open_limit if change.after.active else None)
+        for change in changes
+        if change.locked is not None
+        and change.locked.open_since is not None
+        and _door_rules(change.locked.values) != _door_rules(change.after)
+    ]
+    if judged:
+        recheck_doors(judged)
+
+
+def _door_rules(values: SensorValues) -> tuple[bool, int | None, datetime | None]:
+    return values.active, values.open_limit, values.muted_until
 
 
 def _recheck_mutes(changes: Sequence[SensorChange]) -> None:

@@ -131,7 +131,7 @@ def _write(client: Client, new: ClientValues, *, actor: str) -> None:
     endpoint.save(update_fields=["url", "active", "paused"])
     if before.active and not new.active:
         cancel_client_deliveries(endpoint.pk)
-        close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
+        close_unreachable_alert(endpoint.pk, gettext_noop("disabled: nothing is waiting any more"))
     if (new.active and not before.active) or (before.paused and not new.paused):
         reset_breaker(endpoint)
     if before.muted_until != new.muted_until:
@@ -167,4 +167,4 @@ def _restore(client_id: str, values: Values | None, actor: str) -> None:
     _write(client, new, actor=actor)
 
 
-track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore))
+track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore, page="admin:sensors_client_change"))

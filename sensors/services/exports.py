@@ -16,14 +16,20 @@ def export_sensors(chosen: SensorFilter) -> Iterator[bytes]:
 
 
 def export_rows(chosen: QuerySet[Sensor]) -> Iterator[bytes]:
-    """Yield the table in pieces, so that its length costs no memory; ids of clients are separated by spaces."""
-    yield write_csv([COLUMNS])
-    sensors = chosen.order_by("pk").values_list(*COLUMNS[:-1])
+    """Yield the table in pieces, so that its length costs no memory; ids of clients are separated by spaces.
+
+    The column of open limits is there where a sensor has one: to all others the table is what it always was.
+    """
+    has_limits = chosen.filter(open_limit__isnull=False).exists()
+    columns = COLUMNS if has_limits else COLUMNS[:-1]
+    yield write_csv([columns])
+    sensors = chosen.order_by("pk").values_list(*(name for name in COLUMNS if name != "clients"))
     rows = list(sensors[:ROWS_AT_ONCE])
     while rows:
         clients = clients_of([row[0] for row in rows])
-        yield write_csv(
-            (pk, address, notes, "true" if active else "false", timeout, " ".join(map(str, clients.get(pk, []))))
-            for pk, address, notes, active, timeout in rows
+        lines = (
+            (pk, address, notes, "true" if active else "false", timeout, " ".join(map(str, clients.get(pk, []))), limit)
+            for pk, address, notes, active, timeout, limit in rows
         )
+        yield write_csv(line[: len(columns)] for line in lines)
         rows = list(sensors.filter(pk__gt=rows[-1][0])[:ROWS_AT_ONCE]) if len(rows) == ROWS_AT_ONCE else []

@@ -1,8 +1,8 @@
-"""Import a file of any size, all or nothing: read once, line by line, checked and written in parts.
+"""Import a file of any size: read once, line by line, checked and written in parts.
 
-The check puts the lines into a staging database on disk. Only when every line is good are they written, in one
-transaction: memory does not grow with the file. While it runs, the sensors that change are locked, and with SQLite
-every other writer waits.
+The check puts the lines into a staging database on disk. Only when every line is good, or the bad ones are to be left
+out, are they written, in one transaction: memory does not grow with the file. While it runs, the sensors that change
+are locked, and with SQLite every other writer waits.
 """
 
 import io
@@ -33,15 +33,17 @@ def import_file(
     stream: io.BufferedReader,
     *,
     actor: str,
+    refuse: Callable[[LineFault], None] | None = None,
     checked: Callable[[int], None] = lambda rows: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ImportReport:
-    """Import the file in one transaction.
+    """Import the file in one transaction; with `refuse` its good lines, and `refuse` is called with each fault.
 
-    Raise `BadLines` for a single bad line, `RegistryMoved` where somebody else registers the same sensors meanwhile.
+    Raise `BadLines` for a single bad line without it, `RegistryMoved` where somebody else registers the same sensors
+    meanwhile.
     """
     with open_staging() as staging:
-        planned = _check(stream, staging, checked)
+        planned = _check(stream, staging, checked, refuse)
         try:
             with transaction.atomic():
                 return _write(staging, planned, actor=actor, progress=progress)
@@ -49,15 +51,24 @@ def import_file(
             raise RegistryMoved from error
 
 
-def _check(stream: io.BufferedReader, staging: Staging, checked: Callable[[int], None]) -> ImportReport:
+def _check(
+    stream: io.BufferedReader,
+    staging: Staging,
+    checked: Callable[[int], None],
+    refuse: Callable[[LineFault], None] | None = None,
+) -> ImportReport:
     report, faults, rows, bad = ImportReport(0, 0, 0), list[LineFault](), 0, 0
     lines = stream_sheet(stream)
     while part := list(islice(lines, PART)):
         plan = plan_lines(part, staging.add(part))
-        for _, of_line in groupby(plan.faults, key=lambda fault: fault.line):
-            if bad < BAD_LINES_NAMED:
-                faults += of_line
-            bad += 1
+        if refuse is not None:
+            for fault in plan.faults:
+                refuse(fault)
+        else:
+            for _, of_line in groupby(plan.faults, key=lambda fault: fault.line):
+                if bad < BAD_LINES_NAMED:
+                    faults += of_line
+                bad += 1
         staging.set_edits((line.id, line.edits) for line in plan.lines if line.is_change)
         report += plan.report()
         rows += len(part)

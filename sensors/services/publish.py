@@ -21,19 +21,24 @@ from notifications.services.events import NewEvent, record_events
 from sensors.events import (
     CONNECTION_LOST,
     CONNECTION_RESTORED,
+    LEFT_OPEN,
     LOSS_WITHDRAWN,
     STATE_CHANGED,
     ConnectionLost,
     ConnectionRestored,
+    LeftOpen,
     LossWithdrawn,
     SensorEvent,
     StateChanged,
 )
 from sensors.models import Client, Sensor, SensorClient
+from sensors.services.open_doors import follow_doors
 from sensors.subjects import subject_of
 
 CLIENT_INACTIVE = gettext_noop("the client is inactive")
-LOSS_WITHHELD = gettext_noop("the client was not told of the loss")
+LOSS_WITHHELD = gettext_noop("the client was not notified of the loss")
+SENSOR_MUTED = gettext_noop("the sensor is muted")
+CLIENT_MUTED = gettext_noop("the client is muted")
 LIST_FROM = 5
 """So many losses or restores for one client at once are sent as one list."""
 LONGEST_LIST = 200
@@ -70,12 +75,16 @@ def publish_sensor_events(events: Sequence[SensorEvent], *, now: datetime) -> No
     """Record the events in the outbox and enqueue their deliveries, in the order given."""
     if not events:
         return
-    sensors = Sensor.objects.only("id", "address", "muted_until").in_bulk({each.sensor_id for each in events})
+    columns = Sensor.objects.only("id", "address", "muted_until", "open_limit")
+    sensors = columns.in_bulk({each.sensor_id for each in events})
     outgoing = [_prepare(each) for each in events]
     subscribers = _find_subscribers(events, now)
     record_events(_outbox_row(each, sensors[each.event.sensor_id], now) for each in outgoing)
     enqueue_deliveries(list(_deliveries(outgoing, sensors, subscribers, now)))
     _record_withheld(events, sensors, subscribers, now)
+    limits = {pk: sensor.open_limit for pk, sensor in sensors.items() if sensor.open_limit is not None}
+    if limits:
+        follow_doors(((each.event, each.correlation_id) for each in outgoing), limits)
 
 
 def enqueue_withheld_losses(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
@@ -107,9 +116,10 @@ def write_withheld(rows: Sequence[tuple[bool, datetime | None, int]]) -> None:
 
 def _prepare(event: SensorEvent) -> OutgoingEvent:
     """Return an event with its type, family and fields; one without a correlation id begins a chain of its own."""
-    family = Delivery.Family.STATE if isinstance(event, StateChanged) else Delivery.Family.CONNECTION
+    kind = _TYPES[type(event)]
+    family = _FAMILIES.get(kind, Delivery.Family.CONNECTION)
     chain = event.correlation_id or new_correlation_id()
-    return OutgoingEvent(event, _TYPES[type(event)], family, from_milliseconds(event.at), _fields(event), chain)
+    return OutgoingEvent(event, kind, family, from_milliseconds(event.at), _fields(event), chain)
 
 
 _TYPES = {
@@ -117,7 +127,9 @@ _TYPES = {
     ConnectionLost: CONNECTION_LOST,
     ConnectionRestored: CONNECTION_RESTORED,
     LossWithdrawn: LOSS_WITHDRAWN,
+    LeftOpen: LEFT_OPEN,
 }
+_FAMILIES = {STATE_CHANGED: Delivery.Family.STATE, LEFT_OPEN: Delivery.Family.OPEN}
 
 
 def _fields(event: SensorEvent) -> dict[str, Any]:
@@ -131,6 +143,8 @@ def _fields(event: SensorEvent) -> dict[str, Any]:
             return {"data": event.data, "lost_at": lost_at, "downtime_seconds": downtime}
         case LossWithdrawn():
             return {"lost_at": _text(event.lost_at)}
+        case LeftOpen():
+            return {"data": 1, "opened_at": _text(event.opened_at), "limit_seconds": event.limit_seconds}
 
 
 def _text(at: int) -> str:
@@ -201,8 +215,10 @@ def _withhold_reason(event: SensorEvent, sensor: Sensor, subscriber: Subscriber,
             return ""
         case ConnectionLost():
             if sensor.is_muted(now):
-                return gettext_noop("the sensor is muted")
-            return gettext_noop("the client is muted") if subscriber.is_muted(now) else ""
+                return SENSOR_MUTED
+            return CLIENT_MUTED if subscriber.is_muted(now) else ""
+        case LeftOpen():
+            return CLIENT_MUTED if subscriber.is_muted(now) else ""
         case _:
             return LOSS_WITHHELD if subscriber.is_loss_untold else ""
 
@@ -252,7 +268,7 @@ def _record_withheld(
     """Record which clients a mute kept from a loss, and until when; the end of the loss clears that."""
     rows: list[tuple[bool, datetime | None, int]] = []
     for each in events:
-        if isinstance(each, StateChanged):
+        if isinstance(each, StateChanged | LeftOpen):
             continue
         for subscriber in subscribers.get(each.sensor_id, []):
             is_lost = isinstance(each, ConnectionLost)

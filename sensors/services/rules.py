@@ -42,13 +42,15 @@ def sensor_faults(values: SensorValues) -> Faults:
         faults["notes"] = [gettext("Must have at most 5000 characters.")]
     if not 1 <= values.heartbeat_timeout <= LONGEST_TIMEOUT:
         faults["heartbeat_timeout"] = [gettext("Must be 1 to 2592000 seconds (30 days).")]
+    if values.open_limit is not None and not 1 <= values.open_limit <= LONGEST_TIMEOUT:
+        faults["open_limit"] = [gettext("Must be 1 to 2592000 seconds (30 days), or empty.")]
     return faults
 
 
 def missing_clients_fault(missing: set[int]) -> Faults:
     names = ", ".join(str(client_id) for client_id in nsmallest(FAULTS_NAMED, missing))
     names += ", …" if len(missing) > FAULTS_NAMED else ""
-    return {"clients": [gettext("There is no client %(clients)s.") % {"clients": names}]} if missing else {}
+    return {"clients": [gettext("Client not found: %(clients)s.") % {"clients": names}]} if missing else {}
 
 
 def client_faults(values: ClientValues) -> Faults:
@@ -56,5 +58,7 @@ def client_faults(values: ClientValues) -> Faults:
     if not 1 <= len(values.name) <= LONGEST_NAME or not is_storable(values.name):
         faults["name"] = [gettext("Must have 1 to 200 characters.")]
     if not webhook_url.is_webhook_url(values.url):
-        faults["url"] = [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]
+        faults["url"] = [
+            gettext("Must be an http or https URL with a host, without a user name, at most 500 characters.")
+        ]
     return faults

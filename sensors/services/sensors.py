@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Unpack
 
 from django.db import IntegrityError, transaction
@@ -55,6 +56,15 @@ def set_sensors_active(*, sensor_ids: Collection[str], active: bool, actor: str)
         return write_changes(changes, actor=actor)
 
 
+def mute_sensors(*, sensor_ids: Collection[str], until: datetime | None, actor: str) -> int:
+    """Mute many sensors until a time, or end their mutes; return how many have changed."""
+    muted_until = until and truncate_to_milliseconds(until)
+    with transaction.atomic():
+        locked = lock_sensors(sensor_ids).values()
+        changes = [SensorChange(each.id, replace(each.values, muted_until=muted_until), each) for each in locked]
+        return write_changes(changes, actor=actor)
+
+
 def lock_sensor(sensor_id: str) -> LockedSensor:
     locked = lock_sensors([sensor_id]).get(sensor_id)
     if locked is None:
@@ -100,4 +110,4 @@ def _restore(sensor_id: str, values: Values | None, actor: str) -> None:
         raise NotRevertible
 
 
-track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore))
+track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore, page="admin:sensors_sensor_change"))

@@ -7,7 +7,6 @@ and the rules here (all or nothing, every bad line named, bounded in rows, bytes
 import csv
 import io
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
@@ -15,22 +14,21 @@ from typing import TextIO
 from django.utils.translation import gettext
 
 from config.common.errors import TooLarge
+from config.common.web.tables import protect as protect
+from config.common.web.tables import reveal
+from config.common.web.tables import write_csv as write_csv
 from sensors.errors import BadFile
 from sensors.services.workbook import read_workbook
 from sensors.services.workbook_parts import Row
 
-COLUMNS = ("id", "address", "notes", "active", "heartbeat_timeout", "clients")
+COLUMNS = ("id", "address", "notes", "active", "heartbeat_timeout", "clients", "open_limit")
+PASSED_OVER = ("line", "reason")
+"""Columns of the table of refused lines, which may be mended and imported with them."""
 LARGEST_FILE = 10 * 1_048_576
 MOST_ROWS = 100_000
 LONGEST_LINE = 1_048_576
 """Characters of a line of CSV, so that a file without line ends is not read whole."""
 
-# Where a cell may begin: at the start, and inside of a text behind whatever another spreadsheet takes for the end of a
-# cell or a line. With semicolons between its cells it does not even know our quotes.
-_START = r"(?:^|(?<=[;\t\r\n]))"
-_FORMULA = r"""["']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]"""  # the wide forms of the four signs too
-_RUNNABLE = re.compile(f"{_START}(?={_FORMULA})")
-_ESCAPED = re.compile(f"{_START}'(?={_FORMULA})")
 _ARCHIVE = b"PK\x03\x04"
 
 
@@ -72,22 +70,6 @@ def stream_sheet(stream: io.BufferedReader) -> Iterator[Line]:
         yield from _read_lines(_read_csv(stream))
 
 
-def write_csv(rows: Iterable[Iterable[object]]) -> bytes:
-    """Return rows as CSV; no cell of theirs is run by a spreadsheet. For every table that the product hands out."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([protect(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue().encode()
-
-
-def protect(cell: str) -> str:
-    """Escape text that a spreadsheet would run as a formula: with an apostrophe, which `reveal` takes away again."""
-    return _RUNNABLE.sub("'", cell)
-
-
-def reveal(cell: str) -> str:
-    return _ESCAPED.sub("", cell)
-
-
 def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
     """Yield the rows behind the header, their cells by column; empty rows are left out."""
     filled = ((number, cells) for number, cells in rows if any(cells))
@@ -96,7 +78,7 @@ def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
         raise BadFile(gettext("Must have a first line that names the columns."))
     columns = _read_header(header[1])
     for number, cells in filled:
-        named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name}
+        named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name in COLUMNS}
         yield Line(number, named, has_more=any(cells[len(columns) :]))
 
 
@@ -112,12 +94,11 @@ def _read_header(cells: list[str]) -> list[str]:
     while cells and not cells[-1]:
         cells = cells[:-1]
     columns = [cell.lower() for cell in cells]
-    unknown = sorted({name for name in columns if name and name not in COLUMNS})
+    unknown = sorted({name for name in columns if name and name not in (*COLUMNS, *PASSED_OVER)})
     if unknown:
         known = ", ".join(COLUMNS)
         raise BadFile(
-            gettext("Has no use for the column “%(name)s”; there are: %(known)s.")
-            % {"name": unknown[0][:100], "known": known}
+            gettext("Unknown column “%(name)s”; known columns: %(known)s.") % {"name": unknown[0][:100], "known": known}
         )
     if "id" not in columns or len(set(filter(None, columns))) < len(list(filter(None, columns))):
         raise BadFile(gettext("Must name the column “id” in its first line, and no column twice."))
@@ -165,7 +146,7 @@ def _parse_csv(lines: Iterator[str]) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            words = gettext("Line %(line)d is not CSV: %(error)s.") % {"line": number, "error": error}
+            words = gettext("Line %(line)d is not valid CSV: %(error)s.") % {"line": number, "error": error}
             raise BadFile(words) from error
         yield number, [cell.strip() for cell in cells]
 

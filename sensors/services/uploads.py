@@ -16,7 +16,7 @@ _signer = TimestampSigner(salt="sensors.uploads")
 
 
 class UploadGone(NotFound):
-    """This upload has been imported, or it has waited for more than an hour. Upload the file again."""
+    """This file has already been imported, or has waited for more than an hour. Upload it again."""
 
 
 def save_upload(content: bytes, *, owner: str) -> str:

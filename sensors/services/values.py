@@ -11,6 +11,8 @@ class SensorValues:
     notes: str = ""
     active: bool = True
     heartbeat_timeout: int = 3600
+    open_limit: int | None = None
+    """How many seconds the door may stay open; None: as long as it likes."""
     muted_until: datetime | None = None
     clients: list[int] = field(default_factory=list)
     """The ids of the linked clients, sorted."""
@@ -21,6 +23,7 @@ class SensorEdits(TypedDict, total=False):
     notes: str
     active: bool
     heartbeat_timeout: int
+    open_limit: int | None
     muted_until: datetime | None
     clients: list[int]
 

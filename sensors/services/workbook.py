@@ -147,5 +147,5 @@ def _make_parser(into: Reader) -> "expat.XMLParserType":
 
 
 def _unpacks_to_more(limit: int) -> TooLarge:
-    words = gettext("Unpacks to more than %(limit)d bytes, the most that is taken. Nothing has been imported.")
+    words = gettext("Unpacks to more than %(limit)d bytes, the maximum. Nothing has been imported.")
     return TooLarge(limit, words)

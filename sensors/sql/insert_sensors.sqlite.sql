@@ -1,1 +1,2 @@
-INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout, muted_until) VALUES (%s, %s, %s, %s, %s, %s)
+INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout, open_limit, muted_until)
+VALUES (%s, %s, %s, %s, %s, %s, %s)

@@ -1,3 +1,3 @@
 UPDATE sensors_sensor
-SET address = %s, notes = %s, active = %s, heartbeat_timeout = %s, muted_until = %s
+SET address = %s, notes = %s, active = %s, heartbeat_timeout = %s, open_limit = %s, muted_until = %s
 WHERE id = %s

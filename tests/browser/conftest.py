@@ -7,6 +7,8 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwr
 
 from tests.browser.installation import PASSWORD, running
 from tests.browser.watch import Watch
+from tests.browser.windows import Windows
+from tests.faults.product import copy_template
 from tests.servers.packages import get_program
 
 FLAGS = [
@@ -31,7 +33,9 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="package")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(tmp_path_factory.mktemp("installation")) as address:
+    folder = tmp_path_factory.mktemp("installation")
+    copy_template(folder, with_database=True)
+    with running(folder) as address:
         yield address
 
 
@@ -57,23 +61,23 @@ def admin_session(browser: Browser, address: str, tmp_path_factory: pytest.TempP
     return kept
 
 
+@pytest.fixture(scope="package")
+def windows(browser: Browser, address: str) -> Windows:
+    return Windows(browser, address, patience=PATIENCE)
+
+
 @pytest.fixture
-def open_page(browser: Browser, address: str) -> Iterator[Open]:
+def open_page(windows: Windows, address: str) -> Iterator[Open]:
     """Open windows that are watched: whatever they complain about fails the test."""
     watches: list[Watch] = []
-    contexts = []
 
     def open_one(**options: Any) -> Page:
-        context = browser.new_context(**{"viewport": DESKTOP, "locale": "en", **options})
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
+        page = windows.open(**{"viewport": DESKTOP, **options})
         watches.append(Watch(page, address.removeprefix("http://")))
         return page
 
     yield open_one
-    for context in contexts:
-        context.close()
+    windows.close()
     assert [complaint for watch in watches for complaint in watch.complaints] == []
 
 

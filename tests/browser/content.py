@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 
 import django
 import time_machine
@@ -12,16 +13,22 @@ django.setup()
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db.models.functions import Now  # noqa: E402
 
-from config.audit.changes import record_change  # noqa: E402
 from config.common.correlation import correlated  # noqa: E402
-from config.records.models import ChangeRecord  # noqa: E402
+from config.common.times import to_milliseconds  # noqa: E402
 from notifications.followers import Following, follow  # noqa: E402
 from notifications.models import Attempt, Delivery, Endpoint, Event, Follower  # noqa: E402
 from notifications.services.events import NewEvent, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
+from processes.workflows import examples  # noqa: E402
 from processes.workflows.examples import publish_examples  # noqa: E402
+from processes.workflows.services.definitions.publish import publish_definition  # noqa: E402
+from processes.workflows.services.shadow.follow import follow_shadows  # noqa: E402
 from processes.workflows.services.start import StartRequest, start_instance  # noqa: E402
+from sensors.ingest.apply import apply_signals  # noqa: E402
+from sensors.ingest.signals import Origin, read_signals  # noqa: E402
+from sensors.services.clients import create_client  # noqa: E402
+from sensors.services.sensors import create_sensor, mute_sensors, update_sensor  # noqa: E402
 from tests.processes.coordination.admin.change_set_outcomes import commit, fail, refuse  # noqa: E402
 from tests.processes.coordination.in_memory_roles import InMemoryRoles  # noqa: E402
 
@@ -39,11 +46,21 @@ def main() -> None:
         follow(following)
         _let_read(following)
     _tell(now, 3)
-    _change_registry()
+    _register()
     _sign_up("vera", "viewer")
+    _sign_up("tomoko", "viewer")
     _give_up_messages()
     _publish_examples(now)
     _coordinate()
+    _open_a_door(now)
+
+
+def _open_a_door(now: datetime) -> None:
+    """Let a signal change a state and owe its client a message, which no receiver takes."""
+    client = create_client(actor="staff:olga", name="Depot watch", url="http://192.0.2.1/depot")
+    create_sensor(sensor_id="Depot7", actor="staff:olga", address="Minsk, Depot st. 7", clients=[client.client_id])
+    with correlated():
+        apply_signals(read_signals(b'{"sensor_id":"Depot7","data":1}', Origin(to_milliseconds(now))))
 
 
 def _coordinate() -> None:
@@ -57,8 +74,12 @@ def _coordinate() -> None:
 
 def _publish_examples(now: datetime) -> None:
     publish_examples(actor="staff:olga", at=now)
+    # A trial that differs: it is patient for an hour.
+    source = (resources.files(examples) / "exchange_in_doubt.bpmn").read_bytes().replace(b"PT30M", b"PT1H")
+    publish_definition(source=source, enterprise=None, actor="staff:olga", at=now, shadow=True)
     wanted = StartRequest("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
     start_instance(wanted, actor="staff:olga", at=now)
+    follow_shadows()
 
 
 def _busy(at: datetime) -> int:
@@ -95,19 +116,17 @@ def _let_read(following: Following) -> None:
         Follower.objects.filter(name=following.name).update(due_at=Now())
 
 
-def _change_registry() -> None:
-    before = {"address": "Moscow, Svobody st. 23 fl 1 room 16", "heartbeat_timeout": 3600, "notes": "", "active": True}
-    for door in DOORS[:4]:
-        _record("created", door, None, before, "staff:olga")
-    after = {**before, "heartbeat_timeout": 900}
-    _record("changed", "Gate17", before, after, "key:facility service")
-
-
-def _record(action: str, door: str, before: dict[str, object] | None, after: dict[str, object], actor: str) -> None:
+def _register() -> None:
+    """Register doors with a client, each by a call of its own; one is changed, one muted."""
+    made = create_client(actor="staff:olga", name="Facility service", url="https://facility.example/hook")
+    for door in DOORS:
+        with correlated():
+            create_sensor(
+                sensor_id=door, actor="staff:olga", address="Moscow, Svobody st. 23", clients=[made.client_id]
+            )
     with correlated():
-        record_change(
-            kind="sensor", object_id=door, action=ChangeRecord.Action(action), before=before, after=after, actor=actor
-        )
+        update_sensor(sensor_id="Gate17", heartbeat_timeout=900, actor="key:facility service")
+    mute_sensors(sensor_ids=["Vault03"], until=datetime.now(UTC) + timedelta(days=2), actor="staff:olga")
 
 
 def _give_up_messages() -> None:

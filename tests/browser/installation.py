@@ -18,11 +18,11 @@ PATIENCE_SECONDS = 240
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
-    """Prepare an installation with content, serve it, yield its address."""
+def running(folder: Path, *, is_empty: bool = False, **variables: str) -> Iterator[str]:
+    """Prepare an installation, with content unless it shall be empty, serve it, yield its address."""
     port = find_free_port()
-    environment = _environment(folder, port)
-    for step in (["manage.py", "prepare"], ["-m", "tests.browser.content"]):
+    environment = {**_environment(folder, port), **variables}
+    for step in [["manage.py", "prepare"], ["-m", "tests.browser.content"]][: 1 if is_empty else 2]:
         subprocess.run([sys.executable, *step], cwd=ROOT, env=environment, check=True, capture_output=True)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stderr=log)

@@ -41,12 +41,12 @@ class TestKey:
         expect(page.locator("[data-copy]")).to_contain_text("Copied")
         assert page.evaluate("navigator.clipboard.readText()") == text
 
-    def test_works_until_it_is_ended(self, admin_page: Page, address: str) -> None:
+    def test_works_until_it_is_revoked(self, admin_page: Page, address: str) -> None:
         text = make_key(admin_page, address, "short lived")
         assert call(admin_page, address, text) == 403
         admin_page.goto(f"{address}/admin/records/accesskey/")
         admin_page.click("#result_list >> text=short lived")
-        admin_page.click("text=End key")
-        admin_page.click("form >> text=End key")
-        expect(admin_page.locator("body")).to_contain_text("has ended")
+        admin_page.click("text=Revoke key")
+        admin_page.click("form >> text=Revoke key")
+        expect(admin_page.locator("body")).to_contain_text("has been revoked")
         assert call(admin_page, address, text) == 401

@@ -2,10 +2,17 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import find_violations, shift_of
 from tests.browser.conftest import DESKTOP, PHONE, Open, sign_in
 from tests.browser.watch import sideways
 from tests.faults.wait import wait_until
 
+MOST_SHIFT = 0.1
+NAME = """() => {
+    const copy = document.activeElement.cloneNode(true);
+    copy.querySelectorAll("[aria-hidden=true]").forEach((hidden) => hidden.remove());
+    return document.activeElement.getAttribute("aria-label") || copy.textContent.trim();
+}"""
 PAGES = (
     "/admin/",
     "/admin/notifications/alert/",
@@ -18,6 +25,9 @@ PAGES = (
     "/admin/notifications/delivery/1/change/",
     "/admin/notifications/delivery/1/resend/",
     "/admin/notifications/delivery/dead/",
+    "/admin/explain/",
+    "/admin/explain/?delivery=1",
+    "/admin/explain/?change_set=8",
     "/admin/notifications/event/",
     "/admin/notifications/event/5/change/",
     "/admin/notifications/follower/",
@@ -38,10 +48,11 @@ PAGES = (
     "/admin/exchange/exchangeprocess/statistics/",
     "/admin/workflows/workflowdefinition/",
     "/admin/workflows/workflowdefinition/lost-sensor/change/",
+    "/admin/workflows/workflowdefinition/exchange-in-doubt/shadow/?difference=1",
     "/admin/workflows/workflowinstance/",
     "/admin/workflows/workitem/",
     "/admin/coordination/appevent/",
-    "/admin/coordination/appevent/8/change/",
+    "/admin/coordination/appevent/12/change/",
     "/admin/django_celery_beat/periodictask/",
     "/admin/django_celery_beat/periodictask/1/change/",
     "/admin/django_celery_beat/crontabschedule/add/?_popup=1",
@@ -53,26 +64,103 @@ PAGES = (
     "/admin/auth/group/",
     "/admin/auth/group/add/",
     "/admin/password_change/",
+    "/admin/time-zone/",
+    "/admin/notifications/rung/test-alert/",
+    "/admin/sensors/sensor/",
+    "/admin/sensors/sensor/Gate17/change/",
+    "/admin/sensors/sensor/import/",
+    "/admin/sensors/client/",
+    "/admin/sensors/client/add/",
+    "/admin/sensors/rejectedsignal/",
+    "/admin/messaging/device/",
+    "/admin/messaging/device/add/",
+    "/admin/trace/",
     "/api/v1/docs/",
 )
 
+IS_TITLE_CUT = """[...document.querySelectorAll("h1, h1 *")].some((part) => part.scrollWidth > part.clientWidth + 1
+    && getComputedStyle(part).display !== "inline" && !part.matches(".material-symbols-outlined"))"""
+
 
 class TestEveryPage:
-    def test_keeps_to_its_policy_its_host_and_its_width(
+    def test_keeps_to_its_policy_its_host_its_width_its_place_and_to_wcag(
         self, open_page: Open, admin_session: Path, address: str
     ) -> None:
-        page = open_page(storage_state=admin_session)
-        too_wide = []
+        page = open_page(storage_state=admin_session, is_first_visit=True)
+        too_wide, violations, shifted = list[tuple[str, object]](), [], []
         for path in PAGES:
             page.set_viewport_size(DESKTOP)
             page.goto(f"{address}{path}", wait_until="networkidle")
             assert page.url == f"{address}{path}"
+            if (shift := shift_of(page)) > MOST_SHIFT:
+                shifted.append((path, shift))
             for window in (DESKTOP, PHONE):
                 page.set_viewport_size(window)
                 # A chart follows a moment after its window.
                 if not wait_until(lambda: sideways(page) <= 0, 20):
                     too_wide.append((path, window["width"]))
+                # A desk cuts a long title short beside its buttons; a phone would leave two letters of it.
+                if window is PHONE and page.evaluate(IS_TITLE_CUT):
+                    too_wide.append((path, "title"))
+            page.set_viewport_size(DESKTOP)
+            if path.startswith("/admin/"):
+                violations += [f"{path}: {each}" for each in find_violations(page)]
         assert too_wide == []
+        assert shifted == []
+        assert violations == []
+
+    def test_what_breaks_a_rule_is_found_in_the_theme_that_breaks_it(self, open_page: Open) -> None:
+        page = open_page()
+        page.set_content(
+            "<html lang=en><title>Title</title><style>p { background: #fff } .dark p { color: #eee }</style>"
+            "<p>Words</p><button></button>"
+        )
+        assert find_violations(page) == ["light: button-name (1): button", "dark: color-contrast (1): p"]
+
+
+class TestKeyboard:
+    def test_reaches_the_content_the_menu_the_filters_and_the_account(
+        self, open_page: Open, admin_session: Path, address: str
+    ) -> None:
+        page = open_page(storage_state=admin_session)
+        page.goto(f"{address}/admin/notifications/delivery/", wait_until="networkidle")
+        names = tab_through(page, 90)
+        assert names[0] == "Skip to the content"
+        for name in ("Show or hide the menu", "Filters", "Saved filters", "Export"):
+            assert name in names, names
+        account = page.locator(".pst-account")
+        account.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="Time zone")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(account).to_be_focused()
+        page.get_by_role("button", name="Filters", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#changelist-filter")).to_be_visible()
+
+    def test_icons_are_no_words(self, admin_page: Page, address: str) -> None:
+        admin_page.goto(f"{address}/admin/notifications/alert/", wait_until="networkidle")
+        spoken = ".material-symbols-outlined:not([aria-hidden=true]):not([role=button])"
+        assert admin_page.evaluate("spoken => document.querySelectorAll(spoken).length", spoken) == 0
+
+
+class TestTimeZone:
+    def test_is_that_of_the_browser_from_the_first_page_on(self, open_page: Open, address: str) -> None:
+        page = open_page(timezone_id="Asia/Tokyo")
+        sign_in(page, address, name="tomoko", password="tomoko-password")
+        page.goto(f"{address}/admin/notifications/event/", wait_until="networkidle")
+        time = page.locator("#result_list time").first
+        assert "JST" in time.inner_text()
+        assert (time.get_attribute("title") or "").endswith("UTC")
+
+
+def tab_through(page: Page, times: int) -> list[str]:
+    """Press Tab; return the names of what was reached, without the rows of the list."""
+    names = []
+    for _ in range(times):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate(NAME))
+    return names
 
 
 class TestStartPage:
@@ -102,7 +190,7 @@ class TestStartPage:
     def test_on_a_phone_the_menu_opens_and_leads_on(self, open_page: Open, admin_session: Path, address: str) -> None:
         page = open_page(storage_state=admin_session, viewport=PHONE)
         page.goto(f"{address}/admin/", wait_until="networkidle")
-        page.locator("h1").locator("xpath=..").locator("span.cursor-pointer").click()
+        page.get_by_role("button", name="Show or hide the menu").click()
         page.click("#nav-sidebar-apps >> text=Incidents")
         expect(page.locator("h1")).to_contain_text("Incidents")
 

@@ -14,6 +14,9 @@ PAGES = (
     "/admin/sensors/sensor/add/?id=NewDoor1",
     "/admin/sensors/sensor/{sensor}/change/",
     "/admin/sensors/sensor/{sensor}/change/?period=30d",
+    "/admin/sensors/sensor/{sensor}/change/?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z",
+    "/admin/sensors/sensor/{sensor}/change/?at=2020-06-01T00:00:00Z",
+    "/admin/sensors/sensor/attention/",
     "/admin/sensors/sensor/import/",
     "/admin/sensors/client/",
     "/admin/sensors/client/add/",
@@ -48,7 +51,7 @@ class TestRegistry:
         page.click("button[name=_save]")
         expect(page.locator("#new-secret")).to_contain_text("whsec_")
         link(page, address, sensor, name)
-        expect(page.locator("body")).to_contain_text("1 sensor was linked.")
+        expect(page.locator("body")).to_contain_text("1 sensor linked.")
         page.goto(f"{address}/admin/sensors/sensor/{sensor}/change/")
         expect(page.locator(".pst-facts")).to_contain_text(name)
 

@@ -4,7 +4,6 @@ import json
 import select
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ import pytest
 
 from config.runtime.web import answers
 from tests.config.api.sample.server import HERE, Server, serve
+from tests.faults.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -99,9 +99,8 @@ class TestSlots:
             for line in [_ask(server, "/api/v1/slow/0.5/") for _ in range(15)]:
                 line.close()
             counted.append(server.threads())
-        time.sleep(1)
         assert max(counted) <= most_threads
-        assert server.get("/api/v1/slow/0/").status == 200
+        assert wait_until(lambda: server.get("/api/v1/slow/0/").status == 200, 30), "what they asked for is worked off"
 
     def test_health_and_pages_are_answered_while_all_slots_of_the_api_are_taken(self, server: Server) -> None:
         with slow_calls(server, [stranger(number) for number in range(OF_STRANGERS)]) as answers:

@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import re
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,6 +17,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from config.runtime.connections import KEEP_ALIVE_SECONDS
 from tests.conftest import ServerAddresses
 from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
@@ -30,6 +33,7 @@ CONNECTIONS, BURST = 100, 400
 """Of one address, as the configuration has them."""
 SLOW_RATE = "1r/m"
 """What comes after the burst: so little that no test is long enough for one more."""
+TEMPLATE = Path(__file__).parents[2] / "config" / "proxy" / "nginx.conf.template"
 BODY_COMES = b"POST /api/v1/signals/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
 
 
@@ -93,6 +97,7 @@ def behind(servers: ServerAddresses, tmp_path_factory: pytest.TempPathFactory) -
         nginx = NginxServer(product.port, header_seconds=HEADER_SECONDS, call_rate=SLOW_RATE)
         product.environment |= {"PUBLIC_URL": nginx.url, "FORWARDED_ALLOW_IPS": "127.0.0.1"}
         product.environment["METRICS_ALLOWED_NETWORKS"] = "127.0.0.0/8"
+        product.copy_template()
         product.prepare()
         product.process = product.spawn("run_web", log=folder / "up.log")
         try:
@@ -101,6 +106,14 @@ def behind(servers: ServerAddresses, tmp_path_factory: pytest.TempPathFactory) -
                 yield Behind(nginx, product)
         finally:
             product.kill()
+
+
+class TestUpstream:
+    @pytest.mark.embedded
+    def test_its_idle_connections_are_ended_before_the_product_ends_them(self) -> None:
+        (upstream,) = re.findall(r"^upstream postern \{$(.*?)^\}$", TEMPLATE.read_text(), re.MULTILINE | re.DOTALL)
+        (seconds,) = re.findall(r"^ *keepalive_timeout (\d+)s;$", upstream, re.MULTILINE)
+        assert 0 < int(seconds) <= KEEP_ALIVE_SECONDS - 1
 
 
 class TestNginx:
@@ -161,14 +174,14 @@ class TestNginx:
 
     def test_a_flood_of_sign_ins_is_told_to_come_back(self, behind: Behind) -> None:
         answers = [behind.call("GET", "/admin/login/") for _ in range(60)]
-        _assert_throttled(next(answer for answer in answers if answer[0] == 429))
+        assert_throttled(next(answer for answer in answers if answer[0] == 429))
 
     def test_one_call_past_the_burst_of_an_address_is_told_to_come_back_and_no_other_address(
         self, behind: Behind
     ) -> None:
         *answers, refused = behind.calls(1 + BURST + 1, "GET", "/healthz", source="127.0.0.2")
         assert {status for status, _, _ in answers} == {200}
-        _assert_throttled(refused)
+        assert_throttled(refused)
         assert behind.call("GET", "/healthz", source="127.0.0.3")[0] == 200
 
     def test_one_connection_too_many_of_an_address_is_told_so_until_another_ends(self, behind: Behind) -> None:
@@ -179,13 +192,13 @@ class TestNginx:
             lines = [stack.enter_context(behind.begin("127.0.0.4")) for _ in range(CONNECTIONS - 1)]
             assert call("127.0.0.4")[0] == 200
             lines.append(stack.enter_context(behind.begin("127.0.0.4")))
-            _assert_throttled(call("127.0.0.4"))
+            assert_throttled(call("127.0.0.4"))
             assert call("127.0.0.5")[0] == 200
             lines.pop().close()
             assert wait_until(lambda: call("127.0.0.4")[0] == 200, 30)
 
 
-def _assert_throttled(answer: tuple[int, Any, bytes]) -> None:
+def assert_throttled(answer: tuple[int, Any, bytes]) -> None:
     status, headers, body = answer
     assert (status, headers["Retry-After"]) == (429, "1")
     assert headers["X-Correlation-ID"]

@@ -21,9 +21,11 @@ from urllib.parse import urlencode
 HOST = "127.0.0.1"
 SOURCES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 CONNECTIONS, OF_ONE_KIND = 200, 40
-BRACKETS = b'{"version":1,"to":"other-erp","payload":[%s]}' % b",".join([b"[[]]"] * 150_000)
-MANY_BRACKETS = b'{"version":1,"to":"other-erp","payload":[%s]}' % b",".join([b"[]"] * 6_500_000)
-UNKNOWN_FIELDS = json.dumps({f"f{number}": 0 for number in range(85_000)}, separators=(",", ":")).encode()
+BRACKETS = b'{"version":1,"to":"other-erp","payload":[%s[[]]]}' % (b"[[]]," * 149_999)
+MANY_BRACKETS = b'{"version":1,"to":"other-erp","payload":[%s[]]}' % (b"[]," * 6_499_999)
+UNKNOWN_FIELDS = b'{%s"last":0}' % b"".join(b'"f%d":0,' % number for number in range(84_999))
+JOINED = 1900
+"""Sequence flows between a fork and its join."""
 DROP_SECONDS = 0.5
 USED_BY_ALL = ("service", "client", "other-phone", "other-erp")
 """The keys that most ways choose from; some need the one that has the right."""
@@ -201,6 +203,22 @@ async def deep_definitions(attack: Attack, reader: Reader, writer: Writer) -> No
     await _post(attack, reader, writer, "/api/v1/workflows/definitions/", DEEP)
 
 
+async def inclusive_joins(attack: Attack, reader: Reader, writer: Writer) -> None:
+    """Publish an inclusive fork and join of many flows and start it, each time another: each is compiled and kept."""
+    key = f"j{secrets.token_hex(8)}"
+    writer.write(attack.post("/api/v1/workflows/definitions/", JOIN.replace(b"KEY", key.encode())))
+    if json.loads(await attack.read_answer(reader)).get("key") == key:
+        start = json.dumps({"definition": key}).encode()
+        await _post(attack, reader, writer, "/api/v1/workflows/instances/", start)
+    await asyncio.sleep(DROP_SECONDS)
+
+
+async def unknown_sensors(attack: Attack, reader: Reader, writer: Writer) -> None:
+    """Send as many signals as a call may have, of sensors that nobody has registered."""
+    signals = [{"sensor_id": f"0x{secrets.token_hex(7)}", "data": 1} for _ in range(1000)]
+    await _post(attack, reader, writer, "/api/v1/signals/", json.dumps(signals).encode())
+
+
 async def _post(
     attack: Attack, reader: Reader, writer: Writer, path: str, body: bytes, kind: str = "application/json"
 ) -> None:
@@ -234,7 +252,22 @@ def _make_deep() -> bytes:
     return json.dumps({"source": f'<definitions xmlns="{model}" id="d">{inner}</definitions>'}).encode()
 
 
-BOMB, DEEP = _make_bomb(), _make_deep()
+def _make_join() -> bytes:
+    model = "http://www.omg.org/spec/BPMN/20100524/MODEL"
+    pairs = [("s", "g"), ("j", "e")]
+    pairs += [pair for number in range(JOINED // 2) for pair in (("g", f"t{number}"), (f"t{number}", "j"))]
+    flows = "".join(
+        f'<sequenceFlow id="f{number}" sourceRef="{source}" targetRef="{target}"/>'
+        for number, (source, target) in enumerate(pairs)
+    )
+    gateways = '<inclusiveGateway id="g"/><inclusiveGateway id="j"/>'
+    tasks = "".join(f'<task id="t{number}"/>' for number in range(JOINED // 2))
+    inner = f'<startEvent id="s"/>{gateways}{tasks}<endEvent id="e"/>{flows}'
+    inner = f'<process id="KEY" isExecutable="true">{inner}</process>'
+    return json.dumps({"source": f'<definitions xmlns="{model}" id="d">{inner}</definitions>'}).encode()
+
+
+BOMB, DEEP, JOIN = _make_bomb(), _make_deep(), _make_join()
 
 
 async def _drip(attack: Attack, reader: Reader, writer: Writer, text: bytes) -> None:
@@ -259,6 +292,8 @@ WITH_A_RIGHT = {
     endless_workflows: "builder",
     hanging_theme: "repeater",
     deep_definitions: "builder",
+    inclusive_joins: "builder",
+    unknown_sensors: "stray",
 }
 """Ways that only who has a small right can go, with the name of a key that has it."""
 WAYS = {way.__name__: (way,) for way in (*FLOOD, wrong_keys, brackets, guesses, *WITH_A_RIGHT)} | {"flood": FLOOD}

@@ -44,6 +44,7 @@ def key(**named):
 create_sensor(sensor_id="0xA", address="Gate 7", actor="drill")
 client = create_client(name="desk", url="https://desk.example/hook", actor="drill").client_id
 keys = {"sensors": key(scopes=["signals:write"]), "service": key(scopes=["registry:read"])}
+keys["stray"] = key(scopes=["signals:write"])
 keys["registrar"] = key(scopes=["registry:read", "registry:write"])
 keys["builder"] = key(scopes=["workflows:read", "workflows:write"])
 keys["repeater"] = key(scopes=["sessions"])

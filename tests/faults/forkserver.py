@@ -77,9 +77,9 @@ def serve(tests: int) -> None:
     import django
 
     django.setup()
-    from config.runtime.management.commands.up import load
+    from config.runtime.management.commands.up import LOADED, load
 
-    load()
+    load(LOADED)
     # Line by line from the descriptor itself: what is read ahead would be in the memory of every fork.
     with os.fdopen(0, "rb", buffering=0, closefd=False) as orders:
         for line in orders:

@@ -38,6 +38,7 @@ class Deployment:
         self.database, self.reader = database, reader
         variables = {"DATABASE_URL": database, "READER_DATABASE_URL": reader, "AMQP_URL": amqp}
         self.product = Product(folder, COORDINATION_PARALLEL="20", **variables)
+        self.product.copy_template()
         self.product.run("prepare", "--skip-checks")
         self.key = self.product.manage("create_key", "deployment", "--scope", "coordination").stdout.strip()
         self.roles: dict[str, ForkedProcess] = {}

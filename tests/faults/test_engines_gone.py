@@ -10,7 +10,7 @@ from config.celery import QUEUE, app
 from config.common.correlation import correlated
 from config.engines.publisher import NotPublished, Publisher
 from config.runtime.processes import PROCESSES
-from tests.faults.product import Product, is_running, own_database, variables_of
+from tests.faults.product import Product, is_running, migrated_database, variables_of
 from tests.faults.wait import wait_until
 from tests.servers.private_server import PrivateServer
 
@@ -29,8 +29,9 @@ class Installation:
 
 @pytest.fixture(scope="module")
 def installation(engines: dict[str, PrivateServer], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with own_database(engines["database"].url) as database:
+    with migrated_database(engines["database"].url) as database:
         product = Product(tmp_path_factory.mktemp("engines"), **variables_of(engines, database))
+        product.copy_template()
         told = prepare_while_the_database_is_away(product, engines["database"])
         product.start()
         assert wait_until(lambda: product.engines() == ALL_OK, 60), product.read_log()

@@ -210,7 +210,7 @@ def _noted(text: str) -> Iterator[None]:
 
 
 def fill_with_bytes(disk: Path) -> None:
-    with (disk / "filler").open("wb", buffering=0) as file, suppress(OSError):
+    with (disk / "filler").open("ab", buffering=0) as file, suppress(OSError):
         while True:
             file.write(b"x" * 4096)
 

@@ -1,7 +1,6 @@
 """A flood of hostile connections, with and without keys, while devices, an ERP, sensors and a person work beside it."""
 
 import os
-import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,13 +20,14 @@ from tests.servers.private_server import HOST
 pytestmark = [pytest.mark.xdist_group("embedded"), pytest.mark.timeout(3600)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.05"))
-SECONDS = max(6.0, 60 * SCALE)
+SECONDS = max(5.0, 60 * SCALE)
+CALM_SECONDS = SECONDS / 2 if SCALE >= 1 else 1.0
 MOST_MEMORY_MB = 400
 QUIET_SECONDS = 10.0
 FLOOR_SECONDS = 2.0
 FLOOR_ALONE = 0.05
 """Seconds, an allowance: where the slowest call in a hundred usually takes less, it may be later by so much."""
-ROUNDS, ROUND_SECONDS = (5, 5.0) if SCALE >= 1 else (1, 2.0)
+ROUNDS, ROUND_SECONDS = (3, 5.0) if SCALE >= 1 else (1, 1.0)
 # Calls that are allowed take their part of the processor, each in its turn: those are for the flood alone.
 ALONE = sorted(set(WAYS) - {"flood", "small_calls", "pipeline"})
 ALONE_SMALL = ["brackets", "drip_body", "guesses", "large_pages", "slow_reader", "unknown_fields"]
@@ -36,6 +36,7 @@ ALONE_SMALL = ["brackets", "drip_body", "guesses", "large_pages", "slow_reader",
 @pytest.fixture
 def product(tmp_path: Path) -> Iterator[Product]:
     made = Product(tmp_path, ADMIN_PASSWORD=PASSWORD, LOG_LEVEL="ERROR", WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8")
+    made.copy_template()
     made.prepare()
     yield made
     if made.process is not None:
@@ -49,7 +50,7 @@ def test_nobody_notices_a_flood_but_the_flood(product: Product, capsys: pytest.C
     fill_queue(product, keys)
     everyday = Everyday([product], keys)
     everyday.run(1.0)  # all are known from here on
-    calm = everyday.run(SECONDS / 2)
+    calm = everyday.run(CALM_SECONDS)
     watch = Watch(product.process.pid, product.port)
     with flooded([product], keys, "flood", SECONDS + 2) as flood:
         time.sleep(1.0)
@@ -72,54 +73,54 @@ def test_no_attack_alone_slows_the_others(product: Product, capsys: pytest.Captu
     keys = make_world(product)
     product.start()
     fill_queue(product, keys)
-    slower: dict[str, str] = {}
+    calm: dict[str, list[float]] = {}
+    busy: dict[str, dict[str, list[float]]] = {}
     with SilentServer() as hanging:
         world = keys | prepare_attacks(product, keys, hanging.port)
         everyday = Everyday([product], keys)
         everyday.run(1.0)
         for way in ALONE if SCALE >= 1 else ALONE_SMALL:
-            calm, busy, answers = _in_turns(everyday, product, world, way)
+            busy[way], answers = _in_turns(everyday, product, world, way, calm)
             with capsys.disabled():
-                print(f"\n{way}:", {name: _words(calm[name], busy[name]) for name in busy}, answers)
-            slower |= {
-                f"{way}: {name}": _words(calm[name], busy[name]) for name in busy if _is_slower(calm[name], busy[name])
-            }
+                print(f"\n{way}:", {name: _words(calm[name], took) for name, took in busy[way].items()}, answers)
         product.kill()  # before the server that it waits for is closed
+    cells = {f"{way}: {name}": (calm[name], took) for way, names in busy.items() for name, took in names.items()}
+    slower = {cell: _words(*found) for cell, found in cells.items() if _is_slower(*found)}
+    with capsys.disabled():
+        print(f"\nalone, against all calm rounds: {len(cells) - len(slower)} of {len(cells)} hold; slower: {slower}")
     if SCALE >= 1:  # a few seconds beside the rest of the suite say nothing about times
         assert slower == {}
 
 
 def _in_turns(
-    everyday: Everyday, product: Product, world: dict[str, str], way: str
-) -> tuple[dict[str, list[Times]], dict[str, list[Times]], Counter[str]]:
-    """Measure without and with the attack, in turns, so that what else the machine does falls on both."""
-    calm: dict[str, list[Times]] = {}
-    busy: dict[str, list[Times]] = {}
+    everyday: Everyday, product: Product, world: dict[str, str], way: str, calm: dict[str, list[float]]
+) -> tuple[dict[str, list[float]], Counter[str]]:
+    """Measure without and with the attack, in turns, so that what else the machine does falls on both.
+
+    The calm rounds of all attacks are kept together: the slowest in a hundred of one attack's own are three calls,
+    and those of the same work differ by more than twice from one attack to the next.
+    """
+    busy: dict[str, list[float]] = {}
     answers: Counter[str] = Counter()
     for _ in range(ROUNDS):
         for name, times in everyday.run(ROUND_SECONDS).items():
-            calm.setdefault(name, []).append(times)
+            calm.setdefault(name, []).extend(times.took)
         with flooded([product], world, way, ROUND_SECONDS + 2) as attack:
             time.sleep(1.0)
             for name, times in everyday.run(ROUND_SECONDS).items():
-                busy.setdefault(name, []).append(times)
+                busy.setdefault(name, []).extend(times.took)
                 assert times.failures == [], f"{way}: {name}"
         answers.update(attack.answers[way])
-    return calm, busy, answers
+    return busy, answers
 
 
-def _is_slower(calm: Sequence[Times], busy: Sequence[Times]) -> bool:
-    usual, found = _slowest(calm), _slowest(busy)
+def _is_slower(calm: list[float], busy: list[float]) -> bool:
+    usual, found = Times(calm).within(0.99), Times(busy).within(0.99)
     return found > max(2 * usual, usual + FLOOR_ALONE)
 
 
-def _slowest(rounds: Sequence[Times]) -> float:
-    """Return what the slowest in a hundred calls took: of the rounds the one in the middle."""
-    return statistics.median(times.within(0.99) for times in rounds)
-
-
-def _words(calm: Sequence[Times], busy: Sequence[Times]) -> str:
-    usual, found = _slowest(calm), _slowest(busy)
+def _words(calm: list[float], busy: list[float]) -> str:
+    usual, found = Times(calm).within(0.99), Times(busy).within(0.99)
     return f"{usual * 1000:.0f} -> {found * 1000:.0f} ms ({found / usual:.1f})"
 
 

@@ -24,6 +24,7 @@ def nodes(tmp_path: Path, engines: dict[str, PrivateServer]) -> Iterator[list[Pr
     with migrated_database(engines["database"].url) as database:
         variables = variables_of(engines, database) | {"ADMIN_PASSWORD": PASSWORD, "LOG_LEVEL": "ERROR"}
         first, second = Product(tmp_path, **variables), Product(tmp_path, **variables)
+        first.copy_template()
         first.prepare()
         first.environment["LOG_LEVEL"] = "INFO"  # that names its processes
         first.start(seconds=START_SECONDS)

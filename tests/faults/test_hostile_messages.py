@@ -3,6 +3,8 @@
 import json
 import os
 import signal as signal_module
+import struct
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -11,10 +13,12 @@ from typing import Any
 import msgspec
 import pika
 import pytest
+from celery.contrib.testing.worker import start_worker
 from django.db import DataError
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
+from config import celery
 from config.records.models import LogEntry
 from notifications.models import Alert, Event, ParkedMessage
 from notifications.services.poison import DIED, LIMIT
@@ -41,7 +45,7 @@ from sensors.ingest.signals import Signal
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
 from tests.faults.fork_safety import close_all_connections
-from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, encode_properties
+from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, encode_properties, header_table
 from tests.faults.wait import wait_until
 from tests.processes.coordination.in_memory_roles import DATABASES
 from tests.sensors.amqp import consume
@@ -50,6 +54,15 @@ from tests.sensors.registry import make_sensor
 
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.broker]
 
+ODD_TASKS = {
+    "array": header_table(b"A", struct.pack(">I", 1) + b"V", b"task"),
+    "table": header_table(b"F", struct.pack(">I", 0), b"task"),
+    "nothing": header_table(b"V", b"", b"task"),
+    "binary": header_table(b"S", struct.pack(">I", 2) + b"\xff\x00", b"task"),
+    "unknown": header_table(b"S", struct.pack(">I", 4) + b"none", b"task"),
+    "known": header_table(b"S", struct.pack(">I", 9) + b"test.ring", b"task"),
+}
+"""Headers that name the task of a message, the last one without anything else that a task has."""
 GOOD = {"sensor_id": "0xA", "data": 1}
 
 
@@ -152,6 +165,8 @@ def test_coordination(channel: BlockingChannel) -> None:
         for told in MessageType
         for event in (0, -1, 2**62)
     ]
+    # Larger than any column, and than what an alert about it could name.
+    odd += [b'{"told": "committed", "event": %d}' % event for event in (2**63, 2**64, 10**120)]
     envelopes = [b"[" + each + b"]" for each in odd]
     queue.send_everything(b"[" + encode_message(Message(MessageType.ALIVE, role="someone")) + b"]", *envelopes)
     queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="last")) + b"]")
@@ -162,6 +177,38 @@ def test_coordination(channel: BlockingChannel) -> None:
     assert queue.waiting == 0
     assert not ParkedMessage.objects.exists()
     assert LogEntry.objects.filter(subject=COORDINATOR).count() >= len(BODIES) - 1
+
+
+def test_rings(channel: BlockingChannel, servers: ServerAddresses, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of Celery, which reads its queue by another client."""
+    app: Any = celery.app
+    rang = threading.Event()
+    monkeypatch.setattr(app.conf, "broker_url", servers.amqp)
+
+    def note() -> None:
+        rang.set()
+
+    ring = app.task(name="test.ring")(note)
+    with app.connection_for_write(servers.amqp) as connection:
+        app.amqp.queues[celery.QUEUE](connection.default_channel).declare()
+        queue = Queue(channel, celery.QUEUE)
+        queue.send_everything(b"[[], {}, {}]")
+        for headers in ODD_TASKS.values():
+            for content_type in ({}, {"content_type": b"application/json"}):
+                for body in (b"[[], {}, {}]", b"{}", b"[", b"7"):
+                    queue.send(body, encode_properties(headers=headers, **content_type))
+        ring.apply_async(connection=connection)
+
+    def work() -> None:
+        with start_worker(app, perform_ping_check=False, shutdown_timeout=60):
+            assert rang.wait(60), "the worker did not get there"
+
+    # Apart, for a worker that starts has threads and a fate of its own.
+    try:
+        assert _run_apart(work) == 0
+    finally:
+        app.tasks.pop("test.ring")
+    assert wait_until(lambda: queue.waiting == 0, 10), "nothing was given back"
 
 
 def test_a_message_that_pika_cannot_decode_arrives_without_its_headers(channel: BlockingChannel) -> None:

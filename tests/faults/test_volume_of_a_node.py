@@ -21,6 +21,7 @@ ALERTS = "SELECT status, subject, detail->>'path' FROM notifications_alert WHERE
 def node(servers: ServerAddresses, tmp_path: Path) -> Iterator[Product]:
     with migrated_database(servers.database) as database:
         product = Product(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp)
+        product.copy_template()
         product.run("prepare", "--skip-checks")
         yield product
         product.close()

@@ -2,10 +2,12 @@ import pytest
 
 from config.records.models import LogEntry
 from notifications.errors import DecisionNeeded
-from notifications.models import Alert, Delivery, Follower, Incident, RepeatSession
+from notifications.models import Alert, Delivery, Follower, Incident, ParkedMessage, RepeatSession
 from notifications.sending.presentation import mail_text, sms_text
+from notifications.services import poison
 from notifications.services.alerts import raise_alert, resolve_alert
 from notifications.services.incidents import dismiss_incident
+from notifications.services.parked_messages import discard_parked_message
 from notifications.sessions.theme_health import record_exhausted
 from tests.notifications.alerts import escalate, two_rungs
 from tests.notifications.sessions.themes import theme
@@ -39,7 +41,7 @@ class TestResolve:
         browser = signed_in("operator")
         call = browser.post if method == "post" else browser.get
         page = call(path, follow=True).content.decode()
-        assert "closed by it alone" in page
+        assert "closed only by it" in page
         assert PAGE.removeprefix("http://127.0.0.1:8000") in page
         assert Alert.objects.get().status == "open"
 
@@ -58,6 +60,31 @@ class TestResolve:
         with pytest.raises(DecisionNeeded):
             resolve_alert(Alert.objects.get().pk, "staff:olga")
 
+    def test_a_stopped_queue_goes_on_when_parked_messages_are_decided_about(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(poison, "MOST_PARKED", 1)
+        parked = ParkedMessage.objects.create(queue="q", body=b"x", properties={}, failures=5, error="e")
+        raise_alert(poison.FULL, "queue/q", poison.FULL_TITLE, {"queue": "q", "count": 1})
+        with pytest.raises(DecisionNeeded):
+            resolve_alert(Alert.objects.get().pk, "staff:olga")
+        discard_parked_message(message_id=parked.pk, actor="staff:olga", reason="known")
+        assert Alert.objects.get().status == "resolved"
+
+    def test_where_others_take_all_the_room_there_is_nothing_of_this_queue_to_decide(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(poison, "MOST_PARKED_IN_ALL", 1)
+        ParkedMessage.objects.create(queue="other", body=b"x", properties={}, failures=5, error="e")
+        raise_alert(poison.FULL, "queue/q", poison.FULL_TITLE, {"queue": "q", "count": 1})
+        resolve_alert(Alert.objects.get().pk, "staff:olga")
+        assert Alert.objects.get().status == "resolved"
+
+    def test_a_queue_that_can_park_again_needs_no_decision(self) -> None:
+        raise_alert(poison.FULL, "queue/q", poison.FULL_TITLE, {"queue": "q", "count": 1})
+        resolve_alert(Alert.objects.get().pk, "staff:olga")
+        assert Alert.objects.get().status == "resolved"
+
 
 class TestLinks:
     def test_mail_and_sms_lead_to_what_the_alert_is_about(self, incident: Incident) -> None:
@@ -74,3 +101,8 @@ class TestLinks:
         for path in (f"notifications/alert/{Alert.objects.get().pk}", f"records/logentry/{log.pk}"):
             page = browser.get(f"/admin/{path}/change/").content.decode()
             assert 'href="/admin/notifications/incident/?state=open"' in page
+
+    def test_a_volume_that_is_away_is_named_and_leads_to_the_start_page(self) -> None:
+        alert = raise_alert("storage.volume", "volume/web-1", "No marker")
+        page = signed_in("operator").get(f"/admin/notifications/alert/{alert}/change/").content.decode()
+        assert 'href="/admin/" title="volume/web-1">message volume on web-1</a>' in page

@@ -9,7 +9,7 @@ import pytest
 from clickhouse_driver import Client
 
 from sensors.history import store as store_module
-from sensors.history.clickhouse import ClickHouseStore
+from sensors.history.clickhouse import TABLES, ClickHouseStore
 from sensors.history.database import DatabaseStore
 from sensors.history.store import HistoryStore, close_stores
 from tests.sensors.history.embedded_clickhouse import EmbeddedClient
@@ -48,7 +48,7 @@ def clickhouse_url(clickhouse_database: str, settings: Any) -> Iterator[str]:
     """Make ClickHouse, empty, the engine of history for one test."""
     settings.CLICKHOUSE_URL = clickhouse_database
     with Client.from_url(clickhouse_database) as client:
-        for table in ("signals", "events"):
+        for table in TABLES:
             client.execute(f"DROP TABLE IF EXISTS {table}")
     yield clickhouse_database
     close_stores()
@@ -73,6 +73,6 @@ def newest_session() -> Iterator[Any]:
 
 @pytest.fixture
 def newest_clickhouse_store(newest_session: Any) -> ClickHouseStore:
-    for table in ("signals", "events"):
+    for table in TABLES:
         newest_session.query(f"DROP TABLE IF EXISTS {table}")
     return ClickHouseStore(connect=lambda: EmbeddedClient(newest_session))

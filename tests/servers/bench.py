@@ -20,8 +20,8 @@ from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private_server import PrivateServer, ServerFailed
 from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE, RabbitMQServer
-from tests.servers.reaped import TemporaryFolder
-from tests.servers.reaper import die_with_the_parent
+from tests.servers.reaped import TemporaryFolder, children_of
+from tests.servers.reaper import adopt_orphans, die_with_the_parent
 from tests.servers.redis import RedisServer
 
 VARIABLES = {
@@ -33,6 +33,7 @@ VARIABLES = {
 # One for each worker of pytest: the product's queues have fixed names, so tests beside each other need different hosts.
 VIRTUAL_HOSTS = tuple(f"worker{number}" for number in range(8))
 LAST_SECONDS_OF_THE_COMMAND = 30.0
+LAST_SECONDS_OF_ITS_PROCESSES = 5.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -117,7 +118,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the command to its end, or to the end of this process; return the exit code."""
+    """Run the command to its end, or to the end of this process; return the exit code.
+
+    Whatever the command has started and not ended is ended with it: a worker that was cut off leaves products behind.
+    """
+    adopt_orphans()
+    ours = set(children_of(os.getpid()))
     # Until there is a child to see off, a signal is kept: raised while it starts, it would leave it to its fate.
     # A mask would not do: a thread that is about to end takes the signal instead.
     kept: list[int] = []
@@ -135,6 +141,8 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
         code = _see_off(child, None if sys.stdin.isatty() else signal.SIGINT)
     except SystemExit:
         code = _see_off(child, signal.SIGTERM)
+    finally:
+        _end_processes(ours)
     return code if code >= 0 else 128 - code
 
 
@@ -184,6 +192,20 @@ def _see_off(child: subprocess.Popen[bytes], number: signal.Signals | None) -> i
     finally:
         # Also when a second signal ends the patience.
         child.kill()
+
+
+def _end_processes(kept: set[int]) -> None:
+    """End what the command has left behind, gently at first; whatever those leave behind has its turn next."""
+    deadline = time.monotonic() + LAST_SECONDS_OF_ITS_PROCESSES
+    asked: set[int] = set()
+    while left := set(children_of(os.getpid())) - kept:
+        is_late = time.monotonic() > deadline
+        for pid in left if is_late else left - asked:
+            os.kill(pid, signal.SIGKILL if is_late else signal.SIGTERM)
+        asked |= left
+        time.sleep(0.05)
+        for pid in left:
+            os.waitpid(pid, os.WNOHANG)
 
 
 if __name__ == "__main__":

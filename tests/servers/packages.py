@@ -46,6 +46,8 @@ PACKAGES = (
     Package("nginx-light", ("/usr/sbin/nginx", "nginx")),
     Package("chromium", ("chromium", "chromium-browser", "google-chrome")),
     Package("gettext", ("msgfmt",)),
+    # Brings the modeler that workflows are drawn with.
+    Package("npm", ("npm",)),
     # Without a font that has Cyrillic letters the screenshots of the Russian pages show boxes.
     Package("fonts-dejavu-core", CYRILLIC_FONTS),
 )

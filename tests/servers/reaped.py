@@ -118,8 +118,13 @@ def _start_reaper(order: Order, *, log: Path, environment: Mapping[str, str]) ->
         )
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def children_of(pid: int) -> Iterator[int]:
+    """Yield the processes that a process has started, or adopted, and not yet waited for."""
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in listed.read_text().split():
-            yield int(child)
-            yield from _descendants(int(child))
+        yield from map(int, listed.read_text().split())
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in children_of(pid):
+        yield child
+        yield from _descendants(child)

@@ -45,7 +45,7 @@ def main() -> int:
 
 def run_process(order: Order) -> int:
     """Run the command until it ends or the parent does, and leave no descendant behind."""
-    _adopt_orphans()
+    adopt_orphans()
     wake = _wake_when_a_child_ends()
     server = subprocess.Popen(
         order["command"],
@@ -79,8 +79,8 @@ def _leave(number: int, _frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _adopt_orphans() -> None:
-    # A daemon that a server forks off becomes a child of the reaper, which can then find and kill it.
+def adopt_orphans() -> None:
+    """Become the parent of whatever a child leaves behind, such as a daemon: so it can be found and killed."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 

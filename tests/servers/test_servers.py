@@ -264,6 +264,16 @@ class TestMain:
         assert bench.wait(60) == 128 + command_ends_by
         assert remains_of(folder) == []
 
+    @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
+    def test_nothing_that_the_command_has_started_outlives_it(self, folder: Path, deaf: str) -> None:
+        generations = f"{deaf}setsid sleep 601 & setsid sleep 602 & wait"
+        bench = start_bench(folder, ELSEWHERE, command=f'setsid sh -c "{generations}" & echo up; exec sleep 600')
+
+        bench.send_signal(signal.SIGTERM)
+        bench.wait(60)
+
+        assert remains_of(folder) == []
+
     def test_a_signal_at_the_very_start_ends_the_command_as_later(self) -> None:
         at_once = [*BENCH, "--", "sh", "-c", "kill -HUP $PPID; exec sleep 600"]
 
@@ -297,11 +307,13 @@ def shared_memory() -> set[str]:
     return {line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
 
 
-def start_bench(folder: Path, given: dict[str, str]) -> subprocess.Popen[str]:
+def start_bench(
+    folder: Path, given: dict[str, str], *, command: str = "echo up; exec sleep 600"
+) -> subprocess.Popen[str]:
     """Start the bench around a command that waits; return once all servers are up."""
     others = {name: value for name, value in os.environ.items() if name not in VARIABLES.values()}
     bench = subprocess.Popen(
-        [*BENCH, "--", "sh", "-c", "echo up; exec sleep 600"],
+        [*BENCH, "--", "sh", "-c", command],
         cwd=ROOT,
         env={**others, **given, "TMPDIR": str(folder)},
         stdin=subprocess.DEVNULL,
@@ -311,6 +323,8 @@ def start_bench(folder: Path, given: dict[str, str]) -> subprocess.Popen[str]:
     )
     with bench.stdout or sys.stdin as output:
         assert output.readline() == "up\n"
+    while "sleep" not in processes_in(folder):
+        time.sleep(0.01)  # the shell has spoken and is about to become what waits
     return bench
 
 

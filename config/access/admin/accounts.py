@@ -8,20 +8,24 @@ from django.contrib.auth.admin import GroupAdmin as PlainGroupAdmin
 from django.contrib.auth.admin import UserAdmin as PlainUserAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import ManyToManyField, QuerySet
+from django.db.models import ManyToManyField, QuerySet, Value
+from django.db.models.functions import Concat
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from config.access.accounts import find_values, record_account_change, values_of
-from config.access.groups import GROUPS
+from config.access.groups import GROUPS, group_title
 from config.access.scopes import Scope, permission
+from config.admin_base.lists import ListAdmin
 from config.admin_base.pages import actor_of
 from config.admin_base.theme import (
     AdminPasswordChangeForm,
-    ModelAdmin,
     UserChangeForm,
     UserCreationForm,
     display,
@@ -30,10 +34,10 @@ from config.admin_base.theme import (
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
-VERBS = {"view": _("see"), "add": _("add"), "change": _("change"), "delete": _("delete")}
+VERBS = {"view": pgettext_lazy("permission", "view"), "add": _("add"), "change": _("change"), "delete": _("delete")}
 
 
-class RecordedAdmin(ModelAdmin[Any]):
+class RecordedAdmin(ListAdmin[Any]):
     """Writes each change of an account or a group to the change log, in the transaction of the form."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -54,6 +58,11 @@ class RecordedAdmin(ModelAdmin[Any]):
         record_account_change(subject=subject, object_id=object_id, before=before, after=after, actor=actor_of(request))
 
 
+class GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, group: Any) -> str:
+        return group_title(group.name)
+
+
 @admin.register(User)
 class UserAdmin(PlainUserAdmin, RecordedAdmin):  # type: ignore[type-arg]
     form = UserChangeForm
@@ -63,7 +72,7 @@ class UserAdmin(PlainUserAdmin, RecordedAdmin):  # type: ignore[type-arg]
     list_filter = ("is_active", "groups")
     list_filter_submit = True
     fieldsets = (
-        (None, {"fields": ("username", "password")}),
+        (None, {"fields": ("username", "password_state")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
         (_("Access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
@@ -71,16 +80,25 @@ class UserAdmin(PlainUserAdmin, RecordedAdmin):  # type: ignore[type-arg]
     add_fieldsets = (
         (None, {"classes": ("wide",), "fields": ("username", "password1", "password2", "is_staff", "groups")}),
     )
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("password_state", "last_login", "date_joined")
     filter_horizontal = ()
 
-    @display(description=_("full name"))
+    @display(description=_("full name"), ordering=Concat("first_name", Value(" "), "last_name"))
     def full_name(self, user: User) -> str:
         return user.get_full_name() or "–"
 
+    @display(description=_("password"))
+    def password_state(self, user: User) -> SafeString:
+        """Lead to the form that sets a password; how one is stored helps nobody."""
+        words = (
+            pgettext("password", "set") if user.has_usable_password() else gettext("none: this account cannot sign in")
+        )
+        page = reverse("admin:auth_user_password_change", args=[user.pk])
+        return format_html('{} · <a class="pst-link" href="{}">{}</a>', words, page, gettext("Set a new password"))
+
     @display(description=_("groups"))
     def group_names(self, user: User) -> str:
-        names = [group.name for group in user.groups.all()]
+        names = [group_title(group.name) for group in user.groups.all()]
         return ", ".join([gettext("superuser"), *names] if user.is_superuser else names) or "–"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -97,7 +115,7 @@ class UserAdmin(PlainUserAdmin, RecordedAdmin):  # type: ignore[type-arg]
         self, db_field: "ManyToManyField[Any, Any]", request: HttpRequest, **kwargs: Any
     ) -> Any:
         if db_field.name == "groups":
-            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "help_text": ""}
+            kwargs |= {"form_class": GroupsField, "widget": UnfoldAdminCheckboxSelectMultipleWidget, "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
@@ -114,19 +132,23 @@ class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
 @admin.register(Group)
 class GroupAdmin(PlainGroupAdmin, RecordedAdmin):
-    list_display = ("name", "purpose")
+    list_display = ("title", "purpose")
     actions = None
     filter_horizontal = ()
 
-    @display(description=_("what it may do"))
+    @display(description=_("name"), ordering="name")
+    def title(self, group: Group) -> SafeString:
+        return format_html('<span title="{}">{}</span>', group.name, group_title(group.name))
+
+    @display(description=_("permissions"))
     def purpose(self, group: Group) -> str:
         return capfirst(str(GROUPS[group.name].purpose if group.name in GROUPS else _("a group of your own")))
 
     def get_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
-        return ("name", "permissions") if _is_own(obj) else ("name", "purpose")
+        return ("name", "permissions") if _is_own(obj) else ("title", "purpose")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
-        return () if _is_own(obj) else ("name", "purpose")
+        return () if _is_own(obj) else ("title", "purpose")
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return _is_own(obj) and super().has_change_permission(request, obj)

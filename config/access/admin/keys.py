@@ -34,7 +34,11 @@ from config.records.form_claims import SentTwice
 from config.records.models import AccessKey
 
 LONGEST = timedelta(days=3653)
-ACTIVE, EXPIRED, ENDED = _("active"), _("expired"), _("ended")
+ACTIVE, EXPIRED, ENDED = _("active"), _("expired"), _("revoked")
+
+
+def _say_scope(scope: str) -> str:
+    return str(Scope(scope).label) if scope in Scope.values else scope
 
 
 class StateFilter(DropdownFilter):
@@ -69,21 +73,26 @@ class KindFilter(DropdownFilter):
 class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
     list_display = ("name", "kind", "subject", "scope_names", "beginning", "state", "created_at")
     list_filter = (StateFilter, KindFilter)
-    list_filter_submit = True
+    empty_text = _("Programs call Postern with an access key. It is shown only once.")
     search_fields = ("name", "prefix", "subject")
     fields = ("name", "kind", "subject", "scope_names", "beginning", "state", "created_at", "expires_at", "ended_at")
     actions_detail = ("end",)
     actions_row = ("end",)
 
-    @display(description=_("scopes"))
-    def scope_names(self, key: AccessKey) -> str:
-        return ", ".join(key.scopes) or "–"
+    @display(description=_("permissions"))
+    def scope_names(self, key: AccessKey) -> SafeString | str:
+        """Return what the key may do in words; the scopes are a hint. Keys of others than services need none."""
+        if not key.scopes:
+            return "–"
+        is_whole = set(key.scopes) == {scope.value for scope in Scope}
+        words = gettext("everything") if is_whole else ", ".join(_say_scope(scope) for scope in key.scopes)
+        return format_html('<span title="{}">{}</span>', ", ".join(key.scopes), words)
 
-    @display(description=_("begins with"))
+    @display(description=_("begins with"), ordering="prefix")
     def beginning(self, key: AccessKey) -> SafeString:
         return format_html("<code>{}…</code>", key.prefix)
 
-    @display(description=_("state"))
+    @display(description=_("state"), ordering="ended_at")
     def state(self, key: AccessKey) -> SafeString:
         if key.ended_at is not None:
             return badge(ENDED, "danger")
@@ -117,27 +126,27 @@ class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
                 add_errors(form, error)
             else:
                 title = gettext("Your new key")
-                return self._page(request, "records/key_created.html", title=title, key=key, text=text)
-        return self._page(request, "records/add_key.html", title=gettext("New access key"), form=form)
+                return self._page(request, "admin_base/key_created.html", title=title, key=key, text=text)
+        return self._page(request, "admin_base/add_key.html", title=gettext("New access key"), form=form)
 
     def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
         frame = self.admin_site.each_context(request)
         return TemplateResponse(request, template, {**frame, "opts": self.opts, **context})
 
-    @action(description=_("End key"), permissions=["end"], url_path="end", icon="key_off", dangerous=True)
+    @action(description=_("Revoke key"), permissions=["end"], url_path="end", icon="key_off", dangerous=True)
     def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = get_subject(self, request, object_id)
         question = Question(
-            title=gettext("End this key?"),
-            text=gettext("Whoever uses “%(name)s” is refused from now on. A key that has ended cannot be brought back.")
+            title=gettext("Revoke this key?"),
+            text=gettext("Calls with “%(name)s” are refused from now on. A revoked key cannot be restored.")
             % {"name": key.name},
-            button=gettext("End key"),
+            button=gettext("Revoke key"),
             dangerous=True,
         )
 
         def act(answers: dict[str, Any]) -> str:
             end_key(key=key, actor=actor_of(request))
-            return gettext("The key “%(name)s” has ended.") % {"name": key.name}
+            return gettext("The key “%(name)s” has been revoked.") % {"name": key.name}
 
         return ask_then_act(self, request, key, question=question, act=act)
 
@@ -148,11 +157,11 @@ class KeyForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=100,
-        help_text=_("Who uses the key and for what, so that it can be ended one day without fear."),
+        help_text=_("Who uses the key and what for, so that it can be revoked safely later."),
         widget=UnfoldAdminTextInputWidget,
     )
     scopes = forms.MultipleChoiceField(
-        label=_("What it may do"),
+        label=_("Permissions"),
         # A function, called for each form: the labels are in the reader's language.
         choices=lambda: [
             (scope.value, format_html("{} <code>{}</code>", capfirst(scope.label), scope.value)) for scope in Scope
@@ -162,7 +171,9 @@ class KeyForm(forms.Form):
     expires_at = forms.DateField(
         label=_("Last day"),
         required=False,
-        help_text=_("The key stops working after this day (UTC). Empty: it works until it is ended."),
+        help_text=_(
+            "The key stops working after this day (UTC). Leave empty for a key that works until it is revoked."
+        ),
         widget=forms.DateInput(attrs={"type": "date", "class": " ".join([*BASE_INPUT_CLASSES, "pst-date"])}),
     )
     form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput)
@@ -174,5 +185,5 @@ class KeyForm(forms.Form):
             return None
         today = timezone.now().astimezone(UTC).date()
         if not today <= last_day <= today + LONGEST:
-            raise forms.ValidationError(gettext("The last day must lie between today and ten years from now."))
+            raise forms.ValidationError(gettext("The last day must be between today and ten years from now."))
         return datetime.combine(last_day + timedelta(days=1), time(), tzinfo=UTC)

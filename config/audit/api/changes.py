@@ -1,4 +1,3 @@
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -7,8 +6,17 @@ from config.access.authentication import actor_of
 from config.access.permissions import require_scope
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
-from config.audit.changes import revert_change, scope_of_kind
+from config.api.description import describe_call
+from config.audit.changes import (
+    AlreadyReverted,
+    ChangedSince,
+    ChangeNotFound,
+    NotRevertible,
+    revert_change,
+    scope_of_kind,
+)
 from config.common.web.serializers import TimestampField
+from config.common.web.struct_schema import page_serializer
 from config.records.models import ChangeRecord
 
 
@@ -25,13 +33,26 @@ class ChangeSerializer(serializers.Serializer[ChangeRecord]):
     reverts = serializers.IntegerField(source="reverts_id", allow_null=True)
 
 
-class RevertView(ApiView):
-    """Take back one change of the registry; the answer is the change that this makes."""
+ChangeListSerializer = page_serializer(ChangeSerializer)
 
+
+class RevertView(ApiView):
     scopes = {"POST": Scope.REGISTRY_WRITE}
 
-    @extend_schema(operation_id="changes_revert", tags=["changes"], request=None, responses={201: ChangeSerializer})
+    @describe_call(
+        operation_id="changes_revert",
+        summary="Revert a change of the registry",
+        tags=["changes"],
+        request=None,
+        responses={201: ChangeSerializer},
+        errors=[ChangeNotFound, AlreadyReverted, ChangedSince, NotRevertible],
+    )
     def post(self, request: Request, change_id: int) -> Response:
+        """Bring an object back to what it was before a change, and answer with the change that this makes.
+
+        A change is reverted once, and only while nothing newer has touched the same object: revert the newer change
+        first. An object of messaging takes the scope `parties:write` in addition.
+        """
         kind = ChangeRecord.objects.filter(pk=change_id).values_list("kind", flat=True).first()
         if kind is not None:
             # Some who may change the registry may not change objects of this kind.

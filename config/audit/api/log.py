@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,6 +11,7 @@ from rest_framework.response import Response
 from config.access.authentication import Principal
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.audit.selectors import matching_log, visible_log
 from config.common.web.pagination import paginate
@@ -33,7 +33,7 @@ class LogEntrySerializer(serializers.Serializer[LogEntry]):
     kind = serializers.ChoiceField(LogEntry.Kind.choices)
     subject = serializers.CharField()
     text = serializers.CharField(source="words", help_text=_("in the language of the call"))
-    count = serializers.IntegerField(help_text=_("how often, where equal entries of a minute are one"))
+    count = serializers.IntegerField(help_text=_("how often; equal entries within a minute are combined"))
     correlation_id = serializers.CharField(help_text=_("of the first of them"))
 
 
@@ -45,11 +45,18 @@ class LogListSerializer(serializers.Serializer[Any]):
 class LogView(ApiView):
     scopes = {"GET": Scope.OPERATIONS}
 
-    @extend_schema(
-        operation_id="log_list", tags=["log"], parameters=[LogQuery, *PAGE_PARAMETERS], responses=LogListSerializer
+    @describe_call(
+        operation_id="log_list",
+        summary="Read the operations log",
+        tags=["log"],
+        parameters=[LogQuery, *PAGE_PARAMETERS],
+        responses=LogListSerializer,
     )
     def get(self, request: Request) -> Response:
-        """List entries of exchange processes, file errors, refused calls, alerts and sign-ins, newest first."""
+        """List entries about exchange processes, file errors, refused calls, alerts and sign-ins, newest first.
+
+        Equal entries of one minute are one row with their number in `count`.
+        """
         asked = LogQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         query = asked.validated_data

@@ -6,13 +6,14 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.audit.statistics import BY, read_statistics
 from config.common.errors import Invalid
 from config.common.times import truncate_to_milliseconds
@@ -57,11 +58,15 @@ class StatisticsSerializer(serializers.Serializer[Any]):
 class StatisticsView(ApiView):
     scopes = {"GET": Scope.OPERATIONS}
 
-    @extend_schema(
-        operation_id="statistics_get", tags=["log"], parameters=[StatisticsQuery], responses=StatisticsSerializer
+    @describe_call(
+        operation_id="statistics_get",
+        summary="Count what happened in a period",
+        tags=["log"],
+        parameters=[StatisticsQuery],
+        responses=StatisticsSerializer,
     )
     def get(self, request: Request) -> Response:
-        """Count what happened in a period, in order of id.
+        """Count what happened in a period, in order of id: at most 366 days, by default the last 30.
 
         By client: the messages that were created in it, `pending`, `delivered`, `dead`, `superseded` and `cancelled`
         as they are now, the attempts made so far as long as those are kept, and the mean seconds until delivery;

@@ -118,17 +118,27 @@ class Daemon:
         self._stopping.wait(pause)
 
 
-def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
+_companions: list[Callable[[], Daemon]] = []
+
+
+def accompany(make: Callable[[], Daemon]) -> None:
+    """Have one more daemon run beside those of every command."""
+    _companions.append(make)
+
+
+def run_until_signalled(*own: Daemon, grace: float = 5.0) -> None:
     """Run the daemons of a command until SIGTERM or SIGINT; give their last turns `grace` seconds.
 
     The signals are blocked and waited for, in this thread and in those it starts: a handler that sets an Event could
     meet the main thread inside that same Event and wait for itself.
     """
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    daemons = (*own, *(make() for make in _companions))
     try:
         for daemon in daemons:
             daemon.start()
-        while not _is_stop_requested(seconds=1.0):
+        # A process that was paused for longer is given a signal that nobody sent, of an arbitrary number.
+        while (received := signal.sigtimedwait(STOP_SIGNALS, 1.0)) is None or received.si_signo not in STOP_SIGNALS:
             for daemon in daemons:
                 if not daemon.is_running:
                     # Let the process fail, and be started again: nobody would miss a loop otherwise.
@@ -136,12 +146,6 @@ def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
     finally:
         stop_all(daemons, grace=grace)
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def _is_stop_requested(*, seconds: float) -> bool:
-    """Wait for a signal; a process that was paused for longer is given one that nobody sent, of an arbitrary number."""
-    received = signal.sigtimedwait(STOP_SIGNALS, seconds)
-    return received is not None and received.si_signo in STOP_SIGNALS
 
 
 def stop_all(daemons: tuple[Daemon, ...], *, grace: float) -> None:

@@ -34,7 +34,7 @@ def find_database_failure(error: BaseException) -> ApplicationError | None:
         return Conflict()
     is_too_much = state is not None and state.startswith(_LIMIT_EXCEEDED)
     if isinstance(error, DataError) or is_too_much or (isinstance(error, OverflowError) and "SQLite" in str(error)):
-        return Invalid({WHOLE_BODY: [gettext("A value is out of range or holds characters that cannot be kept.")]})
+        return Invalid({WHOLE_BODY: [gettext("A value is out of range or contains characters that cannot be stored.")]})
     if sqlite_code == sqlite3.SQLITE_ERROR:
         return None  # a wrong statement, no matter of availability
     if isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError) or state == _READ_ONLY:

@@ -16,26 +16,37 @@ SHOWN = (
     "sensors.Client",
     "sensors.RejectedSignal",
 )
-"""Tables whose numbers others see: in REST, in a session's webhook, in mails."""
+"""Tables whose numbers others see: in REST, in a session's webhook, in mails. More are registered by their apps."""
 SINCE = datetime(2020, 1, 1, tzinfo=UTC)
 PER_SECOND = 1000
 """No table gives more numbers than that for long: those given after this moment are greater than any given before."""
 
 
+LONGEST_TABLE = 56
+"""Of a longer name PostgreSQL takes this much into the name of its sequence."""
+
+_registered: list[str] = []
+
+
+def register_shown(*labels: str) -> None:
+    """Register tables whose numbers others see or keep."""
+    _registered.extend(labels)
+
+
 def last_issued_numbers() -> dict[str, int]:
     """Return the highest number that each of the tables has issued."""
-    tables = _tables()
+    sequences = {table: _sequence_of(table) for table in _tables()}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
                 "SELECT sequencename, last_value FROM pg_sequences"
                 " WHERE schemaname = current_schema() AND sequencename = ANY(%s)",
-                [[f"{table}_id_seq" for table in tables]],
+                [list(sequences.values())],
             )
         else:
-            cursor.execute("SELECT name || '_id_seq', seq FROM sqlite_sequence")
-        found = {name.removesuffix("_id_seq"): number or 0 for name, number in cursor.fetchall()}
-    return {table: found.get(table, 0) for table in tables}
+            cursor.execute("SELECT name, seq FROM sqlite_sequence")
+        found = dict(cursor.fetchall())
+    return {table: found.get(sequence) or 0 for table, sequence in sequences.items()}
 
 
 @transaction.atomic
@@ -53,7 +64,7 @@ def advance_sequences(*, at: datetime, known: Mapping[str, int] | None = None) -
                 " greatest(coalesce(last_value, 0), least))"
                 " FROM pg_sequences JOIN unnest(%s::text[], %s::bigint[]) AS least_numbers (name, least)"
                 " ON sequencename = name WHERE schemaname = current_schema()",
-                [[f"{table}_id_seq" for table in least_numbers], list(least_numbers.values())],
+                [[_sequence_of(table) for table in least_numbers], list(least_numbers.values())],
             )
             return
         for table, number in least_numbers.items():
@@ -63,4 +74,8 @@ def advance_sequences(*, at: datetime, known: Mapping[str, int] | None = None) -
 
 
 def _tables() -> list[str]:
-    return [apps.get_model(label)._meta.db_table for label in SHOWN]
+    return [apps.get_model(label)._meta.db_table for label in (*SHOWN, *_registered)]
+
+
+def _sequence_of(table: str) -> str:
+    return f"{table[:LONGEST_TABLE]}_id_seq" if connection.vendor == "postgresql" else table

@@ -37,14 +37,14 @@ class CountUpTo(Subquery):
 
 def in_array(values: Collection[str]) -> RawSQL:
     """Make a set of one parameter for `__in`, whatever its size: SQLite limits parameters, and each costs time."""
-    return _among(values, "text")
+    return _value_subquery(values, "text")
 
 
 def in_number_array(values: Collection[int], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
     """Make the same of numbers. They need no quotes, so PostgreSQL's list is made by hand, faster than the driver's."""
     if connections[alias].vendor == "postgresql":
         return RawSQL("SELECT unnest(%s::bigint[])", ["{" + ",".join(map(str, values)) + "}"])
-    return _among(values, "bigint", alias)
+    return _value_subquery(values, "bigint", alias)
 
 
 def number_array(values: Sequence[int | None]) -> str:
@@ -124,7 +124,7 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _among(values: Collection[Any], kind: str, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
+def _value_subquery(values: Collection[Any], kind: str, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
     if connections[alias].vendor == "postgresql":
         return RawSQL(f"SELECT unnest(%s::{kind}[])", [list(values)])
     return RawSQL("SELECT value FROM json_each(%s)", [msgspec.json.encode(list(values)).decode()])

@@ -17,15 +17,15 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
 from config.common.web.limits.callers import KnownCallers, credential_of, known_callers
-from config.common.web.limits.calls import HEAD_ALONE, Answer, given_caller, take_body
+from config.common.web.limits.calls import HEAD_ALONE, SMALL_ANSWER, given_caller, take_body
 from config.common.web.limits.lanes import Lanes
+from config.common.web.limits.refusals import Answer
 from config.common.web.limits.shares import Caller, Shares
 from config.common.web.limits.slots import Slots
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SMALL_ANSWER = 65_536
 ANSWER_BYTES = 67_108_864
 """Of all answers of a process that wait for their readers; one that finds no room keeps its slot."""
 
@@ -85,7 +85,8 @@ class ThreadedHandler(ASGIHandler):
 
         A session is not looked at: what shows that its own pages call may stand in the body.
         """
-        if not _shows_key(scope) and credential_of(scope):
+        shows_key = any(name == b"authorization" for name, _ in scope["headers"])
+        if not shows_key and credential_of(scope):
             return None
         async with self._lanes.api.lend(caller):
             response, verified = await self._run(caller, self._respond_to_head, scope)
@@ -164,10 +165,6 @@ async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
 def _timed(respond: Callable[[], T]) -> tuple[T, float]:
     began = time.thread_time()
     return respond(), time.thread_time() - began
-
-
-def _shows_key(scope: Any) -> bool:
-    return any(name == b"authorization" for name, _ in scope["headers"])
 
 
 def _encoded(response: Any) -> Answer:

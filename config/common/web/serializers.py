@@ -89,14 +89,14 @@ class StrictSerializer(serializers.Serializer[Any]):
     def _refuse_unknown(self, names: Collection[str]) -> None:
         """Name the first of them; a body may hold a hundred thousand."""
         if names:
-            rule = gettext("There is no such field.")
+            rule = gettext("Unknown field.")
             raise serializers.ValidationError({name: [rule] for name in nsmallest(FAULTS_NAMED, names)})
 
     def _rule(self, name: str, sent: Any) -> str:
         """Return the rule that a field breaks by being sent at all, or nothing."""
         if not self.fields[name].read_only or self._is_unchanged(name, sent):
             return ""
-        return gettext("This field can only be read.")
+        return gettext("This field is read-only.")
 
     def _is_unchanged(self, name: str, sent: Any) -> bool:
         if name not in self._present:

@@ -37,7 +37,8 @@ def serializer_for(
     """
     described = cast(inspect.StructType, inspect.type_info(struct))
     # As they are written, those of a base class first: the struct itself has keyword-only fields last.
-    places = {name: place for place, name in enumerate(_names(struct))}
+    names = [name for base in reversed(struct.__mro__) for name in vars(base).get("__annotations__", {})]
+    places = {name: place for place, name in enumerate(names)}
     made: dict[str, Any] = {}
     for field in sorted(described.fields, key=lambda field: places[field.name]):
         more = fields.get(field.encode_name, {})
@@ -53,10 +54,6 @@ def page_serializer(row: type[serializers.Serializer[Any]], name: str = "") -> t
     name = name or f"{row.__name__.removesuffix('Serializer')}List"
     page = {"results": row(many=True), "next": serializers.URLField(allow_null=True)}
     return type(f"{name}Serializer", (serializers.Serializer,), page)
-
-
-def _names(struct: type[msgspec.Struct]) -> list[str]:
-    return [name for base in reversed(struct.__mro__) for name in vars(base).get("__annotations__", {})]
 
 
 def _make_field(field: inspect.Field, more: Mapping[str, Any]) -> Field:

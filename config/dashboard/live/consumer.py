@@ -10,6 +10,7 @@ from django.db import Error as DatabaseError
 
 from config.dashboard.live.admission import Audience, Ticket, admit, ticket_of
 from config.dashboard.live.broadcast import BEAT_SECONDS, FAILED, Closed, SocketQueue, broadcaster
+from config.dashboard.live.watched_rows import KINDS, UnknownWatch, parse_watch
 
 SEND_SECONDS = 10.0
 
@@ -35,13 +36,18 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             await self._hang_up()
 
     async def connect(self) -> None:
+        try:
+            watch = parse_watch(self.scope["query_string"])
+        except UnknownWatch:
+            await self.close()
+            return
         ticket = ticket_of(self.scope)
         audience = await _admit(ticket)
-        if audience is None:
+        if audience is None or (watch is not None and KINDS[watch.kind].part not in audience.parts):
             await self.close()
             return
         await self.accept()
-        self._queue = SocketQueue(ticket, audience)
+        self._queue = SocketQueue(ticket, audience, watch)
         self._writer = asyncio.create_task(self._write(self._queue))
         broadcaster.subscribe(self._queue)
 

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
+from config.common.database.row_lists import Lists, Questions
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.transitions import LIVE
@@ -55,10 +56,18 @@ class ProcessRow:
 Rows = dict[UUID, ProcessRow]
 
 
-def read_processes(known: Mapping[UUID, ProcessRow]) -> Rows:
+def ask_processes() -> Questions:
+    """Return the queries for what is under way and the newest that ended."""
+    return {
+        "live": _find(Q(status__in=LIVE), MOST_LIVE),
+        "in_doubt": _find(Q(status=Status.IN_DOUBT), MOST_IN_DOUBT),
+        "ended": _find(Q(status__in=ENDED), MOST_ENDED),
+    }
+
+
+def read_processes(known: Mapping[UUID, ProcessRow], lists: Lists) -> Rows:
     """Return what is under way, the newest that ended, and the end of each known one that is no longer under way."""
-    found = _find(Q(status__in=LIVE), MOST_LIVE) + _find(Q(status=Status.IN_DOUBT), MOST_IN_DOUBT)
-    found += _find(Q(status__in=ENDED), MOST_ENDED)
+    found = [*lists["live"], *lists["in_doubt"], *lists["ended"]]
     gone = {row.id for row in known.values() if row.is_watched} - {values["id"] for values in found}
     if gone:
         found += _find(Q(pk__in=gone), len(gone))
@@ -68,10 +77,11 @@ def read_processes(known: Mapping[UUID, ProcessRow]) -> Rows:
     return {row.id: row for row in sorted(rows, key=lambda row: (row.started_at, row.id), reverse=True)}
 
 
-def _find(condition: Q, limit: int) -> list[dict[str, Any]]:
+def _find(condition: Q, limit: int) -> "QuerySet[ExchangeProcess, Any]":
     processes = ExchangeProcess.objects.filter(condition).order_by("-started_at", "-id")
     names = ("id", "database_id", "database__name", "status", "started_at", "ready_at", "ended_at")
-    return list(processes.values(*names)[:limit])
+    found: QuerySet[ExchangeProcess, Any] = processes.values(*names)[:limit]
+    return found
 
 
 def _count_messages(found: Collection[dict[str, Any]], known: Mapping[UUID, ProcessRow]) -> dict[UUID, int]:

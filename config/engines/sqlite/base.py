@@ -1,8 +1,9 @@
-"""Django's SQLite backend with one in-process lock around write transactions.
+"""Django's SQLite backend with one in-process lock around everything that writes.
 
-SQLite lets one writer in at a time and makes the others poll, which starves some of them when many threads write. The
-lock queues the threads of this process; other processes still meet SQLite's own lock and its busy time-out. Every
-`atomic` block begins IMMEDIATE (see the settings), so each is a write transaction from its first statement.
+SQLite lets one writer in at a time and makes the others poll, at ever longer intervals of up to a tenth of a second,
+which starves some of them when many threads write. The lock queues the threads of this process; other processes still
+meet SQLite's own lock and its busy time-out. Every `atomic` block begins IMMEDIATE (see the settings), so each is a
+write transaction from its first statement; a statement that writes outside of one takes the lock for itself.
 
 SQLite's own LIKE folds the case of A to Z alone; here it folds that of every letter, as on PostgreSQL.
 
@@ -14,6 +15,8 @@ import re
 import sqlite3
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +27,8 @@ from django.db.utils import OperationalError
 from config.common.database.failures import OUTCOME_UNKNOWN, driver_codes
 
 _WHOLE_MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}000")
+_READS = ("SELECT", "PRAGMA", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "VALUES")
+_WRITES_WITHIN = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -39,11 +44,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection.create_function("django_format_dtdelta", 3, _compute_time, deterministic=True)
         return connection
 
-    def _start_transaction_under_autocommit(self) -> None:
+    def create_cursor(self, name: Any = None) -> Any:
+        cursor = self.connection.cursor(factory=_Cursor)
+        cursor.database = self
+        return cursor
+
+    @contextmanager
+    def write_alone(self) -> Iterator[None]:
+        """Hold the lock for one statement."""
+        lock = self._acquire_write_lock()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _acquire_write_lock(self) -> threading.Lock:
         lock = _locks[str(self.settings_dict["NAME"])]
         if not lock.acquire(timeout=self.settings_dict["OPTIONS"].get("timeout", 5)):
             raise OperationalError("database is locked: another thread has been writing for too long")
-        self._write_lock = lock
+        return lock
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._write_lock = self._acquire_write_lock()
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
@@ -76,6 +98,66 @@ class DatabaseWrapper(base.DatabaseWrapper):
         lock, self._write_lock = self._write_lock, None
         if lock is not None:
             lock.release()
+
+
+class _Cursor(base.SQLiteCursorWrapper):
+    """A cursor whose statement holds the lock if it writes on its own.
+
+    What such a statement returns is read at once: SQLite does not commit it before its last row was fetched.
+    """
+
+    database: DatabaseWrapper
+    _rows: list[Any] | None = None
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        self._rows = None
+        if self.connection.in_transaction or not _writes(query):
+            return super().execute(query, params)
+        with self.database.write_alone():
+            super().execute(query, params)
+            self._rows = super().fetchall()[::-1]
+        return self
+
+    def executemany(self, query: str, param_list: Any) -> Any:
+        self._rows = None
+        if self.connection.in_transaction or not _writes(query):
+            return super().executemany(query, param_list)
+        with self.database.write_alone():
+            return super().executemany(query, param_list)
+
+    def fetchone(self) -> Any:
+        if self._rows is None:
+            return super().fetchone()
+        return self._rows.pop() if self._rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        size = self.arraysize if size is None else size
+        if self._rows is None:
+            return super().fetchmany(size)
+        return [self._rows.pop() for _ in range(min(size, len(self._rows)))]
+
+    def fetchall(self) -> list[Any]:
+        if self._rows is None:
+            return super().fetchall()
+        return self.fetchmany(len(self._rows))
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        if self._rows is None:
+            return super().__next__()
+        if not self._rows:
+            raise StopIteration
+        return self._rows.pop()
+
+
+def _writes(query: str) -> bool:
+    """Say whether a statement may write; one that only looks like it loses nothing but its turn."""
+    begin = query.lstrip()[:9].upper()
+    if begin.startswith("WITH"):
+        return _WRITES_WITHIN.search(query) is not None
+    return not begin.startswith(_READS)
 
 
 def _compute_time(connector: Any, left: Any, right: Any) -> Any:

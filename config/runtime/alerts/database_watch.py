@@ -104,9 +104,9 @@ class DatabaseWatch:
             log.warning("database.away", error=error)
         if now - self._away_since >= PATIENCE_SECONDS and not self._is_reported:
             self._is_reported = True
-            title = gettext_noop("The database does not answer")
+            title = gettext_noop("The database is not responding")
             if self._is_full:
-                title = gettext_noop("The database can be read, but its disk cannot be written")
+                title = gettext_noop("The database can be read, but its disk is not writable")
             self._queue_message("database.away", title, {"error": error[:300]})
 
     def _is_back(self) -> None:
@@ -114,7 +114,7 @@ class DatabaseWatch:
         seconds = round(self._clock() - self._away_since)
         log.info("database.back", away_seconds=seconds)
         if self._is_reported:
-            title = gettext_noop("The database is back, it was away for %(seconds)s s")
+            title = gettext_noop("The database is back after %(seconds)s s")
             self._queue_message("database.back", title, {"seconds": seconds})
         self._away_since, self._is_reported = None, False
 

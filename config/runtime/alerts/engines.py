@@ -39,14 +39,14 @@ class EngineOutages:
             else:
                 # One that is no longer configured is over as well.
                 self._down_since.pop(engine, None)
-                self._alerts.close(subject, gettext_noop("it answers again"), known.get(subject))
+                self._alerts.close(subject, gettext_noop("it responds again"), known.get(subject))
         return False
 
     def _is_down(self, engine: str, *, is_known: bool) -> None:
         """Raise the alert after a while."""
         now = self._clock()
         if now - self._down_since.setdefault(engine, now) >= PATIENCE_SECONDS:
-            title = gettext_noop("%(engine)s has not answered for half a minute")
+            title = gettext_noop("%(engine)s has not responded for half a minute")
             self._alerts.raise_or_repeat(f"engine/{engine}", title, {"engine": NAMES[engine]}, is_known=is_known)
 
 

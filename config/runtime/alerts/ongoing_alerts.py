@@ -14,7 +14,7 @@ from notifications.services.alerts import close_alert, raise_alert
 REPEAT_SECONDS = 60.0
 ABANDONED = timedelta(minutes=3)
 """Who has seen the fact itself closes its alert at once; others only when nobody repeats it any more."""
-UNREPEATED = gettext_noop("whoever saw it has not said so for three minutes")
+UNREPEATED = gettext_noop("not reported again for three minutes")
 
 
 class OngoingAlerts:

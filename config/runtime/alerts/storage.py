@@ -8,7 +8,6 @@ and worker, which may run on nodes of their own.
 import errno
 import os
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Callable, Collection
@@ -20,25 +19,27 @@ from typing import Any
 import psycopg
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils.translation import gettext_noop
 
 from config.common.background.daemon import Daemon
+from config.common.background.one_at_a_time import OneAtATime, StillRunning
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
 from config.runtime.alerts.ongoing_alerts import OngoingAlerts
 from messaging.files.paths import root
-from messaging.files.volume import NO_MARKER, check_marker, read_marker
+from messaging.files.volume import NO_FOLDER, NO_MARKER, check_marker, find_missing_folder, read_marker
+from messaging.models import ExchangeDatabase, Message
 
 VOLUME, FAILED, LOW = "storage.volume", "storage.failed", "storage.low"
-CANNOT_WRITE = gettext_noop("The disk of %(path)s on %(node)s cannot be written: %(reason)s (errno %(errno)s)")
+CANNOT_WRITE = gettext_noop("The disk of %(path)s on %(node)s is not writable: %(reason)s (errno %(errno)s)")
 DATABASE_FULL = gettext_noop("The disk of PostgreSQL is full: %(reason)s (%(state)s)")
 DATABASE = "disk/postgresql"
-LITTLE_ROOM = gettext_noop("Little room is left on the disk of %(path)s on %(node)s: %(free)s MB and %(names)s files")
+LITTLE_ROOM = gettext_noop("Low disk space for %(path)s on %(node)s: %(free)s MB and %(names)s files left")
 OVER = {
-    VOLUME: gettext_noop("the volume is there again"),
-    FAILED: gettext_noop("the disk can be written again"),
-    LOW: gettext_noop("there is room again"),
+    VOLUME: gettext_noop("the volume is available again"),
+    FAILED: gettext_noop("the disk is writable again"),
+    LOW: gettext_noop("there is free space again"),
 }
 EVERY_SECONDS = 10.0
 PATIENCE_SECONDS = 30.0
@@ -69,30 +70,21 @@ class Finding:
 
 
 class Examiner:
-    """Examines the disks in a thread of its own, never in a second one while a silent disk blocks the first."""
+    """Examines the disks, never twice at once while a silent disk blocks the first examination."""
 
     def __init__(self, look: Callable[[], list[Finding]], *, patience: float, node: str) -> None:
-        self._look = look
+        self._examination = OneAtATime("storage", look)
         self._patience = patience
         self._node = node
-        self._thread: threading.Thread | None = None
-        self._found: list[Finding] = []
-        self._lock = threading.Lock()
 
     def findings(self) -> list[Finding]:
-        """Return what was found; that the examination does not end is a finding too."""
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="storage", daemon=True)
-                self._thread.start()
-            self._thread.join(self._patience)
-            if not self._thread.is_alive():
-                return self._found
-        silent = OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
-        return [_cannot_write(Disk(f"disk/{self._node}", settings.DATA_DIR), silent, self._node)]
-
-    def _run(self) -> None:
-        self._found = self._look()
+        """Return what was found; that the examination does not end is a finding too. Raise what it fails of."""
+        self._examination.begin()
+        try:
+            return list(self._examination.wait(self._patience))
+        except StillRunning:
+            silent = OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
+            return [_cannot_write(Disk(f"disk/{self._node}", settings.DATA_DIR), silent, self._node)]
 
 
 class StorageWatch:
@@ -107,6 +99,10 @@ class StorageWatch:
         self._low: frozenset[str] = frozenset()
         self._marker: uuid.UUID | VolumeAway | OSError | None = None
         """What the examiner has found in place of the marker, or the error."""
+        self._databases: list[str] = []
+        self._missing: dict[str, Path] = {}
+        """The first missing folder of each database that lacks one, by the databases known at the last look."""
+        self._missing_before: dict[str, Path] = {}
         self._examiner = Examiner(self._examine, patience=PATIENCE_SECONDS, node=self._node)
 
     def run_once(self) -> bool:
@@ -137,19 +133,36 @@ class StorageWatch:
         """Touch the disks, which may take for ever; the database is asked elsewhere."""
         try:
             self._marker = read_marker()
+            found = {id: find_missing_folder(id) for id in self._databases}
+            self._missing = {id: folder for id, folder in found.items() if folder is not None}
         except (VolumeAway, OSError) as error:
-            self._marker = error
+            self._marker, self._missing = error, {}
         return examine(disks(self._node), self._node, low=self._low)
+
+    def _check_missing_folders(self) -> None:
+        """Raise `VolumeAway` where a folder is missing that must be there: the first message of a database makes them.
+
+        Where that message came between the two questions, the folder is here at the next look.
+        """
+        before, self._missing_before = self._missing_before, self._missing
+        still = [id for id, folder in self._missing.items() if before.get(id) == folder]
+        with_files = Message.objects.order_by().filter(database__in=still, file_gone_at=None) if still else None
+        database_id = with_files.values_list("database_id", flat=True).first() if with_files is not None else None
+        if database_id is not None:
+            raise VolumeAway(NO_FOLDER, path=str(self._missing[database_id]))
 
     def _judge_volume(self) -> list[Finding]:
         try:
             if isinstance(self._marker, Exception):
                 raise self._marker
             check_marker(self._marker)
+            self._check_missing_folders()
+            self._databases = list(ExchangeDatabase.objects.order_by("pk").values_list("pk", flat=True))
         except VolumeAway as away:
             return [Finding(VOLUME, f"volume/{self._node}", away.title, {**away.detail, "node": self._node})]
-        except (OSError, ApplicationError) as error:
-            log.warning("storage.volume_unknown", error=repr(error))  # the disk itself refuses, which is seen below
+        except (OSError, ApplicationError, DatabaseError) as error:
+            # The disk itself refuses, or that of the database does: each is seen below.
+            log.warning("storage.volume_unknown", error=repr(error))
         return []
 
 
@@ -248,8 +261,13 @@ _glance = Examiner(examine_without_writing, patience=GLANCE_SECONDS, node=socket
 
 
 def read_storage_findings() -> list[Finding]:
-    """Return what a page can say of this node's disks at once."""
-    return _glance.findings()
+    """Return what a page can say of this node's disks at once; the page is shown whatever fails."""
+    try:
+        return _glance.findings()
+    except Exception as error:
+        log.exception("storage.not_seen")
+        node = socket.gethostname()
+        return [_cannot_write(Disk(f"disk/{node}", settings.DATA_DIR), OSError(0, repr(error)), node)]
 
 
 def check_storage() -> bool:

@@ -31,5 +31,5 @@ def close_recovered_threads() -> bool:
     past = timezone.now() - OVER_AFTER
     rows = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=KIND, last_at__lt=past)
     for subject in rows.values_list("subject", flat=True):
-        close_alert(KIND, subject, gettext_noop("it has not failed for five minutes"))
+        close_alert(KIND, subject, gettext_noop("no failure for five minutes"))
     return False

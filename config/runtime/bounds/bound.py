@@ -1,5 +1,6 @@
 """What a row of the table is, and how its numbers are written."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -23,8 +24,14 @@ class Bound:
     past: str
     setting: str = ""
 
+    def __post_init__(self) -> None:
+        if re.match(r"0(?![.,\d])", self.limit):
+            raise ValueError(f"The limit of {self.name} reads {self.limit!r}: write it in a smaller unit.")
+
 
 def count(number: float, unit: str = "") -> str:
+    if number != int(number):
+        raise ValueError(f"{number} is not a count.")
     return f"{int(number):,} {unit}".rstrip()
 
 

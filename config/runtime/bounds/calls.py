@@ -4,11 +4,12 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from config.access import passwords, sign_in_limits
+from config.admin_base import search
 from config.api import idempotency
-from config.audit import trace
+from config.audit import explain, trace
 from config.common import correlation
 from config.common.web import failures, handler, json_codec, pagination, serializers
-from config.common.web.limits import bodies, calls, lanes, processor, slots
+from config.common.web.limits import bodies, callers, calls, lanes, processor, slots
 from config.runtime import connections
 from config.runtime.bounds.bound import (
     BAD_JSON,
@@ -35,6 +36,7 @@ def connection_bounds() -> list[Bound]:
     each = f"{count(DEFAULTS.web_connections_per_address)}, and half of what is still free"
     # By name: the dashboard stands beside this package, not below it.
     live = span(import_string("config.dashboard.live.consumer.SEND_SECONDS"))
+    watched = count(import_string("config.dashboard.live.watched_rows.MOST_ROWS"))
     answer_read = span(connections.STALLED_SECONDS)
     return [
         Bound("connections", "connections", count(DEFAULTS.web_connections), PROCESS, BUSY, "WEB_CONNECTIONS"),
@@ -71,6 +73,7 @@ def connection_bounds() -> list[Bound]:
             "web socket",
             "closed",
         ),
+        Bound("socket.rows", "rows that a page watches", watched, "web socket", "refused (403)"),
     ]
 
 
@@ -86,7 +89,26 @@ def call_bounds() -> list[Bound]:
         ),
         *_slot_bounds(),
         Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
+        Bound(
+            "explain.rows", "rows of evidence of a verdict", count(explain.MOST_EVIDENCE), "call", "the first are told"
+        ),
         Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
+        Bound("search.text", "text of a search in the admin", count(search.LONGEST, "characters"), "call", "cut"),
+        Bound("search.hits", "answers of a search", count(search.MOST), "kind of row", "the first are told"),
+        Bound(
+            "search.time",
+            "time to look through names or addresses",
+            span(search.LOOK_SECONDS),
+            "call and kind of row",
+            "what was found until then is told, and that there may be more",
+        ),
+        Bound(
+            "search.all",
+            "time to look through names and addresses together",
+            span(search.SEARCH_SECONDS),
+            "call",
+            "kinds that are left over say that there may be more",
+        ),
         Bound(
             "idempotency.key",
             "`Idempotency-Key`",
@@ -122,7 +144,7 @@ def _slot_bounds() -> list[Bound]:
         Bound(
             "slots.large",
             f"calls with bodies over {size(lanes.LARGE_BODY)} that run",
-            count(kinds["large"]),
+            f"{count(kinds['large'])}, and {count(lanes.LARGE_EACH)} of a caller",
             SHARED,
             waited_long,
             "WEB_CONCURRENCY",
@@ -169,15 +191,53 @@ def rate_bounds() -> list[Bound]:
             "calls that are answered 401 or 403",
             f"{count(calls.REFUSED_BURST)}, and {count(calls.REFUSED_RATE)} a second",
             "key, method and path (strangers: address) and web process",
-            THROTTLED,
+            f"{THROTTLED}; behind such an address also a right key that the process has not met in the last "
+            f"{span(callers.KNOWN_SECONDS)}, until one of the {count(calls.REFUSED_RATE)} a second is its own",
         ),
     ]
 
 
 def content_bounds() -> list[Bound]:
+    answers = f"answers over {size(calls.SMALL_ANSWER)} that wait for their readers"
+    return [
+        *_body_bounds(),
+        Bound(
+            "answer.time", "time to read an answer", f"{span(calls.READER_PATIENCE)} for each 64 KiB", "call", "cut off"
+        ),
+        Bound(
+            "answer.rate",
+            f"bytes of answers over {size(calls.SMALL_ANSWER)}",
+            f"{size(calls.ANSWER_BURST)}, and {size(calls.ANSWER_RATE)} a second",
+            "caller (strangers: address) and web process",
+            "sent later",
+        ),
+        Bound("answer.bytes", answers, size(handler.ANSWER_BYTES), SHARED, "the call keeps its slot until it is read"),
+        Bound(
+            "list.bytes",
+            "bytes of a page of a list",
+            size(pagination.PAGE_BYTES),
+            "call",
+            "the page ends, `next` leads on",
+        ),
+        Bound("json.depth", "nesting of JSON", count(json_codec.DEEPEST, "levels"), "body", BAD_JSON),
+        Bound("json.containers", "lists and objects in JSON", count(json_codec.MOST_CONTAINERS), "body", BAD_JSON),
+        Bound("json.values", "values in JSON", count(json_codec.MOST_VALUES), "body", BAD_JSON),
+        Bound(
+            "faults.entries",
+            "faulty entries of a list, or unknown fields, that are named",
+            count(serializers.FAULTS_NAMED),
+            "body",
+            "the first are named",
+        ),
+        Bound(
+            "faults.rules", "broken rules that are named", count(failures.MOST_RULES), "answer", "the first are named"
+        ),
+    ]
+
+
+def _body_bounds() -> list[Bound]:
     pace = f"{span(bodies.BODY_PATIENCE)}, and one more second for each {size(bodies.MIN_BODY_RATE)} that has come"
     stalled = "408 `body_stalled`"
-    answers = f"answers over {size(handler.SMALL_ANSWER)} that wait for their readers"
     spooled = f"bodies over {size(bodies.MEMORY_PER_BODY)} that have begun to arrive"
     return [
         Bound("body.bytes", "body, where nothing else is said", size(settings.MB), "call", TOO_LARGE),
@@ -206,31 +266,14 @@ def content_bounds() -> list[Bound]:
             "caller (all strangers together) and web process",
             "read later",
         ),
+        Bound(
+            "body.disk",
+            f"bytes of bodies over {size(bodies.MEMORY_PER_BODY)} that are written to temporary files",
+            f"{size(bodies.SPOOL_RATE)} a second",
+            "web process, all callers together",
+            "read later",
+        ),
         Bound("body.files", spooled, size(bodies.SPOOLED_BYTES), SHARED, BUSY),
-        Bound(
-            "answer.time", "time to read an answer", f"{span(calls.READER_PATIENCE)} for each 64 KiB", "call", "cut off"
-        ),
-        Bound("answer.bytes", answers, size(handler.ANSWER_BYTES), SHARED, "the call keeps its slot until it is read"),
-        Bound(
-            "list.bytes",
-            "bytes of a page of a list",
-            size(pagination.PAGE_BYTES),
-            "call",
-            "the page ends, `next` leads on",
-        ),
-        Bound("json.depth", "nesting of JSON", count(json_codec.DEEPEST, "levels"), "body", BAD_JSON),
-        Bound("json.containers", "lists and objects in JSON", count(json_codec.MOST_CONTAINERS), "body", BAD_JSON),
-        Bound("json.values", "values in JSON", count(json_codec.MOST_VALUES), "body", BAD_JSON),
-        Bound(
-            "faults.entries",
-            "faulty entries of a list, or unknown fields, that are named",
-            count(serializers.FAULTS_NAMED),
-            "body",
-            "the first are named",
-        ),
-        Bound(
-            "faults.rules", "broken rules that are named", count(failures.MOST_RULES), "answer", "the first are named"
-        ),
     ]
 
 

@@ -1,6 +1,6 @@
 """The table as the documentation has it."""
 
-from config.runtime.bounds import calls, parties, workflows
+from config.runtime.bounds import calls, pages, parties, workflows
 from config.runtime.bounds.bound import Bound
 from config.runtime.bounds.fields import field_rows
 
@@ -45,8 +45,10 @@ def bounds() -> dict[str, list[Bound]]:
         "Webhooks": parties.webhook_bounds(),
         "Definitions of workflows": workflows.definition_bounds(),
         "Expressions of workflows": workflows.expression_bounds(),
+        "Decisions": workflows.decision_bounds(),
         "Running workflows": workflows.instance_bounds(),
         "Coordination": parties.coordination_bounds(),
+        "Pages of staff": pages.page_bounds(),
     }
 
 
@@ -55,10 +57,8 @@ def render() -> str:
     parts = [HEAD]
     for heading, rows in bounds().items():
         parts.append(TABLE.format(heading=heading))
-        parts.extend(f"| {row.what} | {row.limit} | {row.per} | {row.past} | {_setting(row)} |" for row in rows)
+        for row in rows:
+            setting = f"`{row.setting}`" if row.setting else ""
+            parts.append(f"| {row.what} | {row.limit} | {row.per} | {row.past} | {setting} |")
         parts.append("")
     return "\n".join([*parts, FIELDS, *field_rows(), ""])
-
-
-def _setting(row: Bound) -> str:
-    return f"`{row.setting}`" if row.setting else ""

@@ -25,9 +25,9 @@ from notifications.sessions import workers as session_workers
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import requests, wait
 from processes.exchange.services import prepare
-from sensors.api import history
+from sensors.api import clients, history
 from sensors.history import store
-from sensors.ingest import rejections, signals
+from sensors.ingest import rejections, repeats, signals
 from sensors.services import publish, sheets, workbook, workbook_parts
 
 WAIT = "the others wait"
@@ -56,11 +56,25 @@ def sensor_bounds() -> list[Bound]:
             "counted in one entry for all others",
         ),
         Bound(
+            "signals.repeated",
+            "sensors with an entry among the repeated signals",
+            count(repeats.MOST_SENSORS),
+            "minute",
+            "no entry",
+        ),
+        Bound(
             "history.days",
             "time between `from` and `to`",
             span(history.LONGEST_OF_CLIENT),
             "call for a client",
             INVALID,
+        ),
+        Bound(
+            "as_of.sensors",
+            "sensors that the answer about a client at an earlier time names",
+            count(clients.SENSORS_NAMED),
+            "call",
+            "the others are counted",
         ),
         Bound("history.time", "silence of ClickHouse", span(clickhouse.READ_SILENCE_SECONDS), "call", away),
         Bound("history.calls", "calls that wait for ClickHouse", waiting, "web process", away, "WEB_CONCURRENCY"),
@@ -112,9 +126,7 @@ def message_bounds() -> list[Bound]:
         Bound("message.body_depth", "nesting of a body with payloads", body, "call", BAD_JSON),
         Bound("message.ahead", "time of `created_at` ahead of its receipt", span(values.AHEAD), "message", INVALID),
         Bound("exchange.files", "messages", count(DEFAULTS.exchange_max_files), "process", run, "EXCHANGE_MAX_FILES"),
-        Bound(
-            "exchange.bytes", "files of messages", megabytes(DEFAULTS.exchange_max_mb), answer, run, "EXCHANGE_MAX_MB"
-        ),
+        Bound("exchange.bytes", "message files", megabytes(DEFAULTS.exchange_max_mb), answer, run, "EXCHANGE_MAX_MB"),
         Bound("exchange.replies", "replies (API_3)", count(prepare.MOST_REPLIES), "process", INVALID),
         Bound("exchange.error", "`error_text`", count(protocol.ERROR_LENGTH, "characters"), "message", INVALID),
         Bound(
@@ -190,7 +202,7 @@ def webhook_bounds() -> list[Bound]:
             "attempts",
             count(DEFAULTS.delivery_attempts),
             "message",
-            "given up",
+            "not delivered",
             "DELIVERY_ATTEMPTS",
         ),
         Bound(

@@ -1,15 +1,35 @@
 """What whoever writes, starts and works for workflows meets."""
 
 from config.common.web.pagination import PAGE_BYTES
-from config.runtime.bounds.bound import Bound, count, size
-from processes.workflows.engine import problems
-from processes.workflows.engine.bpmn import file, forms, outline, xml
+from config.runtime.bounds.bound import Bound, count, size, span
+from processes.workflows import filters, search_terms, selectors, task_rights
+from processes.workflows.admin.tasks import actions
+from processes.workflows.api import batch_shapes
+from processes.workflows.engine import event_names, form_files, patterns, problems, twin
+from processes.workflows.engine import scenarios as played
+from processes.workflows.engine.bpmn import file, forms, outline, retries, xml
 from processes.workflows.engine.cmmn import outline as case_outline
 from processes.workflows.engine.cmmn import sentries
+from processes.workflows.engine.definition import MAX_CANDIDATES
+from processes.workflows.engine.dialects import process_files, report
+from processes.workflows.engine.dmn import expressions as dmn_expressions
+from processes.workflows.engine.dmn import parser as dmn
+from processes.workflows.engine.dmn import tables
 from processes.workflows.engine.execution import limits as engine
+from processes.workflows.engine.execution import people
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import steps
+from processes.workflows.engine.feel import limits as feel
+from processes.workflows.engine.lint import findings
+from processes.workflows.engine.lint import tables as lint_tables
+from processes.workflows.services import plan_step
+from processes.workflows.services.batches import create as batches
+from processes.workflows.services.batches import retries as batch_retries
+from processes.workflows.services.batches import run as batch_run
+from processes.workflows.services.definitions import drafts, library, publish, scenarios
 from processes.workflows.services.events import amqp, starts
+from processes.workflows.services.shadow import begin as shadow_begin
+from processes.workflows.services.shadow import follow as shadow_follow
+from processes.workflows.services.shadow import twins as shadow_twins
 
 REFUSED = "400 `not_executable`"
 INCIDENT = "an incident, the command is not carried out"
@@ -28,7 +48,13 @@ def definition_bounds() -> list[Bound]:
         Bound("file.flows", "sequence flows", count(outline.MAX_FLOWS), "process", REFUSED),
         Bound("file.names", "ids and names", count(file.MAX_NAME, characters), "element", REFUSED),
         Bound("file.fields", "fields of a form", count(forms.MAX_FIELDS), "task", REFUSED),
+        Bound("file.forms", "forms sent with a file", count(form_files.MAX_FORMS), "call", REFUSED),
         Bound("file.choices", "choices of a field", count(forms.MAX_CHOICES), "field", REFUSED),
+        Bound("file.tries", "attempts at its work", count(retries.MAX_TRIES), "task", REFUSED),
+        Bound("file.pauses", "pauses between attempts", count(retries.MAX_PAUSES), "task", REFUSED),
+        Bound("file.pause", "pause", count(retries.LONGEST_PAUSE.days, "days"), "attempt", REFUSED),
+        Bound("file.pattern", "pattern of a field", count(patterns.MAX_PATTERN, characters), "field", "only drawn"),
+        Bound("file.candidates", "candidate users, and groups", count(MAX_CANDIDATES), "task", REFUSED),
         Bound("file.items", "plan items", count(case_outline.MAX_ITEMS), "case", REFUSED),
         Bound("file.stages", "nesting of stages", count(case_outline.MAX_STAGES_DEEP, "levels"), "case", REFUSED),
         Bound("file.on_parts", "on-parts of a sentry", count(sentries.MAX_ON_PARTS), "sentry", REFUSED),
@@ -51,6 +77,84 @@ def definition_bounds() -> list[Bound]:
             count(problems.MOST_PROBLEMS),
             "definition",
             "the first are named",
+        ),
+        *_draft_bounds(),
+        *shadow_bounds(),
+        Bound("file.processes", "processes that are run", count(process_files.MAX_PROCESSES), "file", REFUSED),
+        Bound(
+            "file.report", "entries of a list of its report", count(report.MOST_ENTRIES), "file", "counted in `more`"
+        ),
+    ]
+
+
+def shadow_bounds() -> list[Bound]:
+    ends = "the twin ends without a difference"
+    return [
+        Bound(
+            "shadows", "revisions on trial", count(shadow_begin.MOST_SHADOWS), "installation", "409 `too_many_shadows`"
+        ),
+        Bound(
+            "shadow.twins",
+            "instances that are followed at once",
+            count(shadow_follow.MOST_TWINS),
+            "shadow",
+            f"one that was given nothing for {span(shadow_follow.IDLE)} gives way, else the new one is not followed",
+        ),
+        Bound("shadow.state", "state of a twin", count(shadow_twins.LARGEST_STATE, "characters"), "twin", ends),
+        Bound("shadow.path", "places of a path", count(twin.MOST_ENTERED), "command", "a longer one is not compared"),
+        Bound("shadow.reported", "differences", count(shadow_twins.MOST_REPORTED), "twin", "the twin ends"),
+        Bound(
+            "shadow.places",
+            "differences by kind and place",
+            count(shadow_follow.MOST_PLACES),
+            "shadow",
+            "further ones are counted by their kind",
+        ),
+        Bound(
+            "shadow.examples", "instances that are kept", count(shadow_follow.MOST_EXAMPLES), "difference", "counted"
+        ),
+        Bound("shadow.side", "text of one side", count(shadow_follow.LONGEST_SIDE, "characters"), "example", "cut"),
+        Bound(
+            "shadow.waiting",
+            "steps that wait to be compared",
+            count(shadow_follow.MOST_WAITING),
+            "shadow",
+            "no more are recorded until they are done",
+        ),
+        Bound("shadow.seconds", "time of a processor", span(shadow_follow.CPU_SECONDS), "second", "they wait"),
+    ]
+
+
+def decision_bounds() -> list[Bound]:
+    characters, failed = "characters", "409 `decision_failed`; in an instance an incident"
+    return [
+        Bound("dmn.decisions", "decisions and functions", count(dmn.MAX_DECISIONS), "file", REFUSED),
+        Bound("dmn.stored", "file with a copy for each decision", count(publish.MAX_STORED, "bytes"), "file", REFUSED),
+        Bound("dmn.columns", "columns", count(tables.MAX_COLUMNS), "decision table", REFUSED),
+        Bound("dmn.rules", "rules", count(tables.MAX_RULES), "decision table", REFUSED),
+        Bound("dmn.entries", "entries", count(tables.MAX_CELLS), "decision table", REFUSED),
+        Bound("dmn.expressions", "different expressions", count(dmn_expressions.MAX_COMPILED), "file", REFUSED),
+        Bound(
+            "dmn.expression_text",
+            "text of different expressions",
+            count(dmn_expressions.MAX_COMPILED_TEXT, characters),
+            "file",
+            REFUSED,
+        ),
+        Bound("feel.text", "text", count(feel.MAX_TEXT, characters), "FEEL expression", REFUSED),
+        Bound("feel.parts", "parts", count(feel.MAX_NODES), "FEEL expression", REFUSED),
+        Bound("feel.depth", "nesting of brackets", count(feel.MAX_DEPTH, "levels"), "FEEL expression", REFUSED),
+        Bound("feel.steps", "steps, with all that is required", count(feel.MAX_STEPS), "evaluation", failed),
+        Bound("feel.string", "text that it works on", count(feel.MAX_STRING, characters), "operation", failed),
+        Bound("feel.items", "list that it works on", count(feel.MAX_ITEMS, "items"), "operation", failed),
+        Bound("feel.calls", "functions inside one another", count(feel.MAX_CALLS), "evaluation", failed),
+        Bound("lint.findings", "findings that are named", count(findings.MAX_FINDINGS), "file", "the first are named"),
+        Bound(
+            "lint.rules",
+            "rules that are compared with one another",
+            count(lint_tables.MAX_RULES),
+            "decision table",
+            "a larger table is not judged",
         ),
     ]
 
@@ -79,16 +183,11 @@ def expression_bounds() -> list[Bound]:
 def instance_bounds() -> list[Bound]:
     brought = f"{NOT_POSSIBLE} where a command brings so much, else an incident"
     task_bytes = "variables that external tasks are given"
+    weighed = "variables written, copied and removed"
     return [
         Bound("command.steps", "elements entered", count(engine.MAX_STEPS), "command", INCIDENT),
         Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_CHECKS), "command", INCIDENT),
-        Bound(
-            "command.weighed",
-            "variables written, copied and removed",
-            count(engine.MAX_MEASURED, "bytes"),
-            "command",
-            INCIDENT,
-        ),
+        Bound("command.weighed", weighed, count(engine.MAX_MEASURED, "bytes"), "command", INCIDENT),
         Bound("command.effects", "variables that go out", count(engine.MAX_EFFECTS, "bytes"), "command", INCIDENT),
         Bound("instance.depth", "scopes inside one another", count(engine.MAX_SCOPES_DEEP), "instance", INCIDENT),
         Bound(
@@ -118,10 +217,107 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "event.type",
             "type of an event that an instance sends",
-            count(steps.LONGEST_TYPE, "characters"),
+            count(event_names.LONGEST_TYPE, "characters"),
             "event",
             INCIDENT,
         ),
+        Bound(
+            "definition.cache",
+            "compiled definitions that are kept",
+            size(library.COMPILED_BYTES),
+            "process",
+            "the one used longest ago is compiled again when it is needed; the one in use is kept whatever it takes",
+        ),
+        *_search_bounds(),
+        *batch_bounds(),
+        *_task_bounds(),
         Bound("event.message", "event over AMQP", size(amqp.LARGEST), "message", "rejected, and in the log"),
         Bound("external.bytes", task_bytes, size(PAGE_BYTES), "fetch", "fewer tasks, at least one"),
+    ]
+
+
+def batch_bounds() -> list[Bound]:
+    return [
+        Bound("batch.instances", "instances", count(batches.MOST_INSTANCES), "batch", "409 `too_many_instances`"),
+        Bound("batch.named", "instances that are named", count(batch_shapes.MOST_NAMED), "batch", "400"),
+        Bound(
+            "batches.under_way",
+            "batches under way",
+            count(batches.MOST_UNDER_WAY),
+            "installation",
+            "409 `too_many_batches`",
+        ),
+        Bound(
+            "batches", "batches that are kept", count(batches.MOST_BATCHES), "installation", "409 `too_many_batches`"
+        ),
+        Bound("batch.slice", "instances changed at once", count(batch_run.SLICE), "batch", "the others wait"),
+        Bound(
+            "batch.incidents",
+            "incidents that are retried",
+            count(batch_retries.MOST_RETRIED),
+            "instance and batch",
+            "the rest stays open",
+        ),
+        Bound(
+            "batch.outcomes",
+            "different outcomes that are shown",
+            count(selectors.MOST_OUTCOMES),
+            "batch",
+            "the most frequent",
+        ),
+    ]
+
+
+def _task_bounds() -> list[Bound]:
+    return [
+        Bound("task.name", "name of a user or group", count(people.LONGEST_NAME, "characters"), "task", "cut, a note"),
+        Bound("task.notes", "notes of what could not be evaluated", count(people.MOST_NOTES), "task", "the first kept"),
+        Bound(
+            "task.search",
+            "names and variables that a task is found by",
+            count(plan_step.LONGEST_SEARCH, "characters"),
+            "task",
+            "cut: what is beyond is not found",
+        ),
+        Bound("task.words", "words of a search for tasks", count(selectors.MOST_WORDS), "search", "the first count"),
+        Bound("task.groups", "groups that tasks are offered to", count(task_rights.MOST_GROUPS), "person", "the first"),
+        Bound("task.people", "accounts to hand a task to", count(actions.MOST_PEOPLE), "page", "the first are offered"),
+    ]
+
+
+def _search_bounds() -> list[Bound]:
+    return [
+        Bound(
+            "instance.terms",
+            "elements, and variables, that an instance is found by",
+            count(search_terms.MOST_VARIABLES),
+            "instance",
+            "the first",
+        ),
+        Bound(
+            "instance.term",
+            "text of a variable that an instance is found by",
+            count(search_terms.LONGEST_VALUE, "characters"),
+            "variable",
+            "a longer one is not found",
+        ),
+        Bound("filter.variables", "variables of a filter", count(filters.MOST_VARIABLES), "call", "400"),
+    ]
+
+
+def _draft_bounds() -> list[Bound]:
+    return [
+        Bound("draft.bytes", "drawing that is not published", count(xml.MAX_BYTES, "bytes"), "draft", "not saved"),
+        Bound("drafts", "drawings that are not published", count(drafts.MOST_DRAFTS), "installation", "not saved"),
+        Bound("scenarios.bytes", "scenarios", count(scenarios.LARGEST, "bytes"), "definition", "400"),
+        Bound("scenarios.number", "number of scenarios", count(scenarios.MOST_SCENARIOS), "definition", "400"),
+        Bound("scenarios.steps", "steps", count(played.MOST_STEPS), "scenario", "400"),
+        Bound(
+            "scenarios.seconds",
+            "playing all scenarios",
+            span(scenarios.LONGEST_SECONDS),
+            "definition",
+            "the rest counts as failed",
+        ),
+        Bound("scenario.timers", "timers that fall due", count(played.MOST_TIMERS), "scenario", "it counts as failed"),
     ]

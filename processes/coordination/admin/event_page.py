@@ -122,7 +122,15 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
         payload_words=format_payloads(view),
         chain=trace_link(event.correlation_id),
         line=progress_stops(view),
-        readers=[_reader(reader, event.date, now) for reader in view.readers],
+        readers=[
+            ReaderRow(
+                reader,
+                verdict_badge(reader),
+                format_reason(reader.reason),
+                format_seconds(reader.lag(event.date, now)),
+            )
+            for reader in view.readers
+        ],
         steps=list(_steps(view.steps)),
         payloads=shown,
         more_payloads=max(0, event.payload_count - len(shown)),
@@ -146,12 +154,6 @@ def _text(value: Any, side: Any) -> str | None:
     if side is None:
         return None
     return "–" if value is None or value == "" else str(value)
-
-
-def _reader(reader: ReaderOverview, since: datetime, now: datetime) -> ReaderRow:
-    return ReaderRow(
-        reader, verdict_badge(reader), format_reason(reader.reason), format_seconds(reader.lag(since, now))
-    )
 
 
 def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -36,8 +37,7 @@ from processes.coordination.writer.resolution import Action
 class AppEventAdmin(BigTableAdmin[AppEvent]):
     list_display = ("about", "state", "progress", "payloads", "readers", "age")
     list_filter = (StatusFilter, EntityFilter, RefusedFilter)
-    list_filter_submit = True
-    list_max_show_all = 0
+    empty_text = _("Every change of the registry appears here on its way to the readers.")
     list_before_template = "admin/coordination/readers.html"
     search_fields = ("id",)
     search_help_text = _("Number of a change set, or exact correlation id")
@@ -48,23 +48,23 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/messaging.css", "postern/coordination.css"]}
 
-    @display(description=_("change set"))
+    @display(description=_("change set"), ordering="pk")
     def about(self, event: AppEvent) -> SafeString:
         words = format_type(event.app_event_type_id)
         return format_html('<div class="pst-set">{}<div class="pst-quiet">{}</div></div>', event.pk, words)
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="app_event_status_id")
     def state(self, event: AppEvent) -> SafeString:
         view = _view(event)
         if view.coordinated is not None and view.coordinated.is_waiting:
-            return format_html("{} {}", status_badge(view), badge(_("waits"), "warning"))
+            return format_html("{} {}", status_badge(view), badge(_("waiting"), "warning"))
         return status_badge(view)
 
     @display(description=_("progress"))
     def progress(self, event: AppEvent) -> SafeString:
         return draw_progress(_view(event))
 
-    @display(description=_("payloads"))
+    @display(description=_("payloads"), ordering="payload_count")
     def payloads(self, event: AppEvent) -> SafeString:
         return format_html('<span class="pst-nowrap">{}</span>', format_payloads(_view(event)))
 
@@ -79,7 +79,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
             "", '<div class="pst-verdict"><span>{}</span> {} <span class="pst-quiet">{}</span></div>', rows
         )
 
-    @display(description=_("age"))
+    @display(description=_("age"), ordering="date")
     def age(self, event: AppEvent) -> SafeString:
         return format_age(event.date, timezone.now())
 
@@ -95,12 +95,10 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
             *super().get_urls(),
         ]
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Read what all roles know of the events of a page, at once."""
-        changes = super().get_changelist_instance(request)
-        for view in view_events(list(changes.result_list)):
+    def complete_rows(self, rows: Iterable[AppEvent]) -> None:
+        """Read what all roles know of the events, at once."""
+        for view in view_events(list(rows)):
             setattr(view.event, "seen", view)  # noqa: B010 (rides along to the columns)
-        return changes
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AppEvent], search_term: str

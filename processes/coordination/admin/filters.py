@@ -23,7 +23,7 @@ class StatusFilter(DropdownFilter):
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("live", _("under way")), *((str(status.value), words) for status, words in STATUSES.items())]
+        return [("live", _("in progress")), *((str(status.value), words) for status, words in STATUSES.items())]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
         chosen = self.value()

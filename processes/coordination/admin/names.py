@@ -1,28 +1,36 @@
-"""Name change sets and readers on the pages of notifications."""
+"""Name change sets, readers and roles on the pages of notifications."""
+
+from collections.abc import Collection
 
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from notifications.names import Named, Names, register_names
+from notifications.names import Named, Names, numbers_of, parts_of, register_names
 from processes.coordination.admin.presentation import ROLES
+from processes.coordination.maintenance.audit import SUBJECT as AUDIT
 from processes.coordination.protocol.transitions import RoleKind
 from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX, subject_of
 
 
-def name_subject(subject: str) -> Named | None:
-    if subject.startswith(EVENT_PREFIX) and (number := subject.removeprefix(EVENT_PREFIX)).isdecimal():
+def name_subjects(subjects: Collection[str]) -> dict[str, Named]:
+    change_sets = reverse("admin:coordination_appevent_changelist")
+    found = {
+        subject: Named(gettext("reader %(name)s") % {"name": name}, change_sets)
+        for subject, name in parts_of(subjects, READER_PREFIX).items()
+    }
+    for subject, number in numbers_of(subjects, EVENT_PREFIX).items():
         page = reverse("admin:coordination_appevent_change", args=[number])
-        return Named(gettext("change set %(number)s") % {"number": number}, page)
-    if subject.startswith(READER_PREFIX):
-        page = reverse("admin:coordination_appevent_changelist")
-        return Named(gettext("reader %(name)s") % {"name": subject.removeprefix(READER_PREFIX)}, page)
-    if subject in (RoleKind.WRITER, RoleKind.COORDINATOR):
-        return Named(str(ROLES[RoleKind(subject)]), reverse("admin:coordination_appevent_changelist"))
-    return None
+        found[subject] = Named(gettext("change set %(number)s") % {"number": number}, page)
+    for role in (RoleKind.WRITER, RoleKind.COORDINATOR):
+        if role in subjects:
+            found[role] = Named(str(ROLES[role]), change_sets)
+    if AUDIT in subjects:
+        found[AUDIT] = Named(gettext("writer and readers"), change_sets)
+    return found
 
 
 def find_subject(text: str) -> str | None:
     return subject_of(int(text)) if text.isascii() and text.isdigit() else None
 
 
-register_names(Names(name_subject, find_subject=find_subject))
+register_names(Names(name_subjects, find_subject=find_subject))

@@ -2,16 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from django.utils.formats import date_format, number_format
+from django.utils.formats import number_format
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.pages import badge
+from config.admin_base.times import time_element
+from config.common.durations import say_length
 from processes.coordination.models import WriterEventReader
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.protocol.transitions import RoleKind
@@ -111,6 +111,9 @@ def format_seconds(seconds: float) -> str:
 
 def format_age(time: datetime, now: datetime) -> SafeString:
     """Return how long ago a time was, with the exact time as a tooltip."""
-    exact = date_format(localtime(time), "DATETIME_FORMAT")
-    seconds = max(0.0, (now - time).total_seconds())
-    return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, format_seconds(seconds))
+    return time_element(time, format_seconds(max(0.0, (now - time).total_seconds())))
+
+
+def format_span(time: datetime, now: datetime) -> SafeString:
+    """Return the same for a sentence: “for …”, “… ago”."""
+    return time_element(time, say_length(now - time))

@@ -68,7 +68,7 @@ def draw_progress(view: EventOverview) -> SafeString:
     """Return the progress as a row of dots, each with its name as a tooltip."""
     stops = progress_stops(view)
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', ((stop.state, stop.name) for stop in stops))
-    label = gettext("It is %(status)s.") % {"status": STATUSES[view.status]}
+    label = gettext("Its status: %(status)s.") % {"status": STATUSES[view.status]}
     return format_html('<span class="pst-dots pst-line" role="img" aria-label="{}">{}</span>', label, dots)
 
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from processes.coordination.admin.presentation import ROLES, format_age
+from processes.coordination.admin.presentation import ROLES, format_span
 from processes.coordination.coordinator.liveness import HEARTBEAT_VALID_FOR
 from processes.coordination.models import AppEvent, RoleLife
 from processes.coordination.protocol.transitions import RoleKind
-from processes.coordination.selectors import UNDER_WAY, Lag, reader_lags
+from processes.coordination.selectors import UNDER_WAY, reader_lags
 
 MOST = 10_000
 """Change sets are counted up to this number."""
@@ -43,18 +43,21 @@ def build_readers_card(now: datetime) -> ReadersCard:
     writer, coordinator = (
         RoleRow(str(ROLES[role]), *_heartbeat(seen.get(role), now)) for role in (RoleKind.WRITER, RoleKind.COORDINATOR)
     )
-    readers = [_reader_row(lag, seen.get(f"reader/{lag.reader}"), now) for lag in reader_lags()]
+    readers = [
+        RoleRow(
+            gettext("Reader %(name)s") % {"name": lag.reader},
+            *_heartbeat(seen.get(f"reader/{lag.reader}"), now),
+            is_reader=True,
+            waiting=lag.waiting,
+            behind=None if lag.since is None else format_span(lag.since, now),
+        )
+        for lag in reader_lags()
+    ]
     rows = [writer, coordinator, *readers]
     return ReadersCard(rows, min(counted, MOST), counted > MOST, is_coordinator_away=not coordinator.is_alive)
-
-
-def _reader_row(lag: Lag, seen_at: datetime | None, now: datetime) -> RoleRow:
-    title = gettext("Reader %(name)s") % {"name": lag.reader}
-    behind = None if lag.since is None else format_age(lag.since, now)
-    return RoleRow(title, *_heartbeat(seen_at, now), is_reader=True, waiting=lag.waiting, behind=behind)
 
 
 def _heartbeat(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:
     if seen_at is None:
         return False, None
-    return now - seen_at < HEARTBEAT_VALID_FOR, format_age(seen_at, now)
+    return now - seen_at < HEARTBEAT_VALID_FOR, format_span(seen_at, now)

@@ -17,7 +17,7 @@ from processes.coordination.writer.resolution import Action, resolve_compensatio
 
 
 class ReasonForm(forms.Form):
-    reason = reason_field(_("What you found or did; stays on the change set, with your name."), longest=500)
+    reason = reason_field(_("What you found or did; it is kept with the change set, with your name."), longest=500)
 
 
 def resolve_view(
@@ -25,7 +25,7 @@ def resolve_view(
 ) -> HttpResponse:
     """Ask for the reason; on POST resolve the compensation and show the outcome."""
     if event.status != EventStatus.COMPENSATION_FAILED:
-        messages.info(request, gettext("This change set is resolved already."))
+        messages.info(request, gettext("This change set has already been resolved."))
         return HttpResponseRedirect(page_of(model_admin, event))
 
     def act(answers: dict[str, Any]) -> str:
@@ -34,7 +34,7 @@ def resolve_view(
         )
         if action == Action.RETRY:
             return gettext("The change set has been undone.")
-        return gettext("The Writer's values stand.")
+        return gettext("The Writer's values are kept.")
 
     form = ReasonForm(request.POST if request.method == "POST" else None)
     return ask_then_act(model_admin, request, event, question=_question(action), act=act, form=form)
@@ -45,17 +45,17 @@ def _question(action: Action) -> Question:
         return Question(
             title=gettext("Try again to undo this change set?"),
             text=gettext(
-                "All its rows get the values that they had before it, or none does. If something still stands in the "
-                "way, nothing changes and you are told what it is."
+                "Either all its rows get back the values they had before, or none does. If something still prevents "
+                "it, nothing changes and you are told what it is."
             ),
             button=gettext("Try again"),
         )
     return Question(
         title=gettext("Accept the Writer's values?"),
         text=gettext(
-            "The Writer's rows stay as they are now and nothing is taken back any more. Rows that nothing newer has "
-            "changed are sent to the readers once more, as a change set of their own, so that all sides are equal in "
-            "the end: what the readers refused must be put right first, or they refuse that one as well."
+            "The Writer's rows stay as they are and nothing is undone any more. Rows that nothing newer has changed "
+            "are sent to the readers again as a new change set, so that all sides agree in the end: first fix what "
+            "the readers refused, or they will refuse the new one too."
         ),
         button=gettext("Accept the Writer's values"),
         dangerous=True,

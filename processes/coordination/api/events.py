@@ -5,16 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate_presented
 from processes.coordination.api import shapes
+from processes.coordination.errors import EventNotFound, NotFailed, StillFailing
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.reasons import format_reason
 from processes.coordination.protocol.statuses import BY_TITLE
@@ -27,14 +28,18 @@ from processes.coordination.writer.resolution import Action, resolve_compensatio
 class EventsView(ApiView):
     scopes = {"GET": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_events_list",
+        summary="List change sets",
         tags=["coordination"],
         parameters=[shapes.EventQuery, *PAGE_PARAMETERS],
         responses=shapes.CoordinationEventListSerializer,
     )
     def get(self, request: Request) -> Response:
-        """List events, newest first; the steps are those of the Writer and the Coordinator."""
+        """List change sets, newest first, with the verdict of each reader.
+
+        The steps are those of the Writer and Coordinator.
+        """
         asked = shapes.EventQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         rows, at = events_in_status(BY_TITLE.get(asked.validated_data.get("status", ""))), timezone.now()
@@ -49,26 +54,31 @@ class EventsView(ApiView):
 class EventView(ApiView):
     scopes = {"GET": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_events_get",
+        summary="Read a change set",
         tags=["coordination"],
         responses=shapes.CoordinationEventSerializer,
+        errors=[EventNotFound],
     )
     def get(self, request: Request, event_id: int) -> Response:
+        """Return a change set: how far it is, what each reader decided and why, and every step so far."""
         return Response(present_event(get_event(event_id), at=timezone.now()))
 
 
 class ResolveView(ApiView):
     scopes = {"POST": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_events_resolve",
+        summary="Resolve a failed compensation",
         tags=["coordination"],
         request=shapes.ResolveEventSerializer,
         responses=shapes.CoordinationEventSerializer,
+        errors=[EventNotFound, NotFailed, StillFailing],
     )
     def post(self, request: Request, event_id: int) -> Response:
-        """Try a failed compensation again, or let the Writer's rows stand and tell the readers of them."""
+        """Try a failed compensation again, or accept the Writer's rows as they are and publish them to the readers."""
         asked = shapes.ResolveEventSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         at = timezone.now()

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,10 +11,18 @@ from config.access.authentication import actor_of
 from config.access.permissions import require_scope
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate
 from processes.coordination.api import shapes
-from processes.coordination.errors import RowNotFound
+from processes.coordination.errors import (
+    EntityNotFound,
+    EventCanceled,
+    EventNotFound,
+    NotYetHere,
+    ReaderNotFound,
+    RowNotFound,
+)
 from processes.coordination.gateway.registry import change_registry
 from processes.coordination.gateway.requests import (
     ChangesSerializer,
@@ -29,6 +36,7 @@ from processes.coordination.gateway.rows import get_reader_alias, present_rows, 
 from processes.coordination.gateway.wait import wait_for_event
 from processes.coordination.schema.entities import Entity, Op
 from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
+from sensors.errors import RegistryMoved, SensorExists
 
 ALL = {method: Scope.COORDINATION for method in ("GET", "POST", "PATCH", "DELETE")}
 
@@ -44,50 +52,69 @@ class EntityView(ApiView):
 
 
 class WriterRowsView(EntityView):
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_writer_list",
+        summary="List the Writer's rows",
         tags=["coordination"],
         parameters=PAGE_PARAMETERS,
         responses=shapes.RowListSerializer,
+        errors=[EntityNotFound],
     )
     def get(self, request: Request, path: str) -> Response:
-        """List the Writer's rows of an entity."""
+        """List the Writer's rows of an entity, in order of id."""
         entity = self.entity(request, path)
         found = paginate(request, writer_rows(entity), order=["id"])
         return Response({"results": present_rows(entity, found.results), "next": found.next})
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_writer_create",
+        needs_body=True,
+        summary="Add rows",
         tags=["coordination"],
-        request={"application/json": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}},
+        request={"application/json": {"oneOf": [shapes.ROW, {"type": "array", "items": shapes.ROW}]}},
         responses={202: shapes.AcceptedRowsSerializer},
+        errors=[EntityNotFound, SensorExists, RegistryMoved],
     )
     def post(self, request: Request, path: str) -> Response:
-        """Add a row, or by a list many as one event."""
+        """Add a row, or by a list many as one change set. `event` in the answer leads to how far it is."""
         changes = read_inserts(self.entity(request, path), request.data)
         return accept(request, changes, is_list=isinstance(request.data, list))
 
 
 class WriterRowView(EntityView):
-    @extend_schema(operation_id="coordination_writer_get", tags=["coordination"], responses={200: {"type": "object"}})
+    @describe_call(
+        operation_id="coordination_writer_get",
+        summary="Read a row of the Writer",
+        tags=["coordination"],
+        responses={200: shapes.ROW},
+        errors=[EntityNotFound, RowNotFound],
+    )
     def get(self, request: Request, path: str, row: str) -> Response:
+        """Return one of the Writer's rows."""
         entity = self.entity(request, path)
         found = writer_rows(entity).filter(pk=read_id(entity, row)).first()
         return Response(_one(entity, found))
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_writer_change",
+        needs_body=True,
+        summary="Change a row",
         tags=["coordination"],
-        request={"application/json": {"type": "object"}},
+        request={"application/json": shapes.ROW},
         responses={202: shapes.AcceptedRowsSerializer},
+        errors=[EntityNotFound, RowNotFound],
     )
     def patch(self, request: Request, path: str, row: str) -> Response:
-        """Change what is named of a row."""
+        """Change the named fields of a row, as one change set."""
         entity = self.entity(request, path)
         return accept(request, [read_update(entity, _existing(entity, row), request.data)])
 
-    @extend_schema(
-        operation_id="coordination_writer_delete", tags=["coordination"], responses={202: shapes.AcceptedRowsSerializer}
+    @describe_call(
+        operation_id="coordination_writer_delete",
+        summary="Delete a row",
+        tags=["coordination"],
+        responses={202: shapes.AcceptedRowsSerializer},
+        errors=[EntityNotFound, RowNotFound],
     )
     def delete(self, request: Request, path: str, row: str) -> Response:
         """Delete a row; a sensor or client is deactivated, as everywhere."""
@@ -98,14 +125,16 @@ class WriterRowView(EntityView):
 class ChangesView(ApiView):
     scopes = {"POST": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_writer_changes",
+        summary="Change rows of several entities",
         tags=["coordination"],
         request=ChangesSerializer,
         responses={202: shapes.AcceptedSetSerializer},
+        errors=[SensorExists, RegistryMoved],
     )
     def post(self, request: Request) -> Response:
-        """Make a set of changes of several rows and entities: one event, whole or not at all."""
+        """Make a set of changes of several rows and entities: one change set, whole or not at all."""
         changes = read_changes(request.data)
         require_registry(request, [each.entity for each in changes])
         return accept(request, changes, is_list=True)
@@ -114,14 +143,19 @@ class ChangesView(ApiView):
 class ReaderRowsView(EntityView):
     scopes = {"GET": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_reader_list",
+        summary="List a reader's rows",
         tags=["coordination"],
         parameters=[shapes.ReaderQuery, *PAGE_PARAMETERS],
         responses=shapes.RowListSerializer,
+        errors=[EntityNotFound, ReaderNotFound, EventNotFound, EventCanceled, NotYetHere],
     )
     def get(self, request: Request, path: str) -> Response:
-        """List a reader's rows of an entity, from its own database."""
+        """List a reader's rows of an entity, from its own database.
+
+        With `wait` the answer comes when it has that event.
+        """
         entity, alias = self.entity(request, path), _alias(request)
         found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
         return Response({"results": present_rows(entity, found.results, alias=alias), "next": found.next})
@@ -130,13 +164,16 @@ class ReaderRowsView(EntityView):
 class ReaderRowView(EntityView):
     scopes = {"GET": Scope.COORDINATION}
 
-    @extend_schema(
+    @describe_call(
         operation_id="coordination_reader_get",
+        summary="Read a row of a reader",
         tags=["coordination"],
         parameters=[shapes.ReaderQuery],
-        responses={200: {"type": "object"}},
+        responses={200: shapes.ROW},
+        errors=[EntityNotFound, ReaderNotFound, RowNotFound, EventNotFound, EventCanceled, NotYetHere],
     )
     def get(self, request: Request, path: str, row: str) -> Response:
+        """Return one row from a reader's own database. With `wait` the answer comes when it has that event."""
         entity, alias = self.entity(request, path), _alias(request)
         found = reader_rows(entity, alias=alias).filter(pk=read_id(entity, row)).first()
         return Response(_one(entity, found, alias=alias))

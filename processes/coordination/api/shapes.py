@@ -10,6 +10,9 @@ from processes.coordination.protocol.reasons import LONGEST
 from processes.coordination.protocol.statuses import BY_TITLE
 from processes.coordination.writer.resolution import Action
 
+ROW = {"type": "object", "additionalProperties": {}, "description": "The fields of the entity, by name."}
+"""Which they are depends on the entity; plugins add entities of their own."""
+
 
 class AcceptedRowsSerializer(serializers.Serializer[Any]):
     """Of a list of rows the ids, in its order; of a new client also the secret, which is shown this once."""

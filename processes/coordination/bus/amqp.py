@@ -50,7 +50,7 @@ UNREAD = 20
 KEPT_MILLISECONDS = 600_000
 CONFIRMED_WITHIN = 5.0
 """Seconds that the broker has for a message."""
-UNREADABLE = gettext_noop("A message of the queue %(queue)s cannot be read: %(cause)s")
+UNREADABLE = gettext_noop("A message in the queue %(queue)s cannot be read: %(cause)s")
 
 log = structlog.get_logger(__name__)
 _publisher = Publisher()
@@ -137,7 +137,9 @@ class AmqpBus:
 
     def _open(self, queue: str) -> tuple[BlockingConnection, BlockingChannel]:
         connection, channel = self._connection, self._channel
-        if connection is not None and channel is not None and self._consumed == queue and _delivers(channel):
+        # Without a tag the broker has ended the delivery: the queue was deleted, and may be there again.
+        delivers = channel is not None and channel.is_open and channel.consumer_tags
+        if connection is not None and channel is not None and self._consumed == queue and delivers:
             return connection, channel
         self.close()
         connection = connect()
@@ -179,11 +181,6 @@ def _send(queue: str, body: bytes) -> Sent:
         content_type="application/json", delivery_mode=2, app_id="postern", expiration=str(KEPT_MILLISECONDS)
     )
     return _publisher.send(body, exchange="", routing_key=queue, properties=properties)
-
-
-def _delivers(channel: BlockingChannel) -> bool:
-    # Without a tag the broker has ended the delivery: the queue was deleted, and may be there again.
-    return bool(channel.is_open and channel.consumer_tags)
 
 
 def _envelopes(messages: Iterable[bytes]) -> Iterator[bytes]:

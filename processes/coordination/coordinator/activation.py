@@ -2,25 +2,30 @@
 
 At most `COORDINATION_PARALLEL` are active at once, and those that share a row keep their order. An event is considered
 only when every one before it is known and saved: otherwise it might overtake one that touches the same row.
+
+An event that waits (refused or late, and not to be cancelled) is out of the line, and so is every event behind it that
+touches one of its rows, and those behind these. Their rows are reserved in a table of their own (`HeldRow`), which is
+queried by row: however many events stand beside the line, activation costs what the line itself costs.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db.models import Count, Q, TextField
+from django.db.models import Count, Min, Q, TextField
 from django.db.models.functions import Cast
 
 from config.common.database.bulk_insert import insert_rows
-from processes.coordination.coordinator.line import IN_LINE, find_reserved, move_behind
-from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
+from config.common.database.sql import in_array, in_number_array
+from processes.coordination.models import CoordinatorState, HeldRow, WriterEvent, WriterEventReader
 from processes.coordination.protocol.statuses import FINAL, UNDECIDED, EventStatus
-from processes.coordination.protocol.steps import REPEAT_AFTER, take_step
+from processes.coordination.protocol.steps import REPEAT_AFTER, take_step, with_ids
 from processes.coordination.schema.routing import reader_names
 
+IN_LINE = {"is_waiting": False, "is_behind": False}
 WINDOW = 1000
 """Events of the line that one turn considers."""
 
@@ -111,6 +116,45 @@ def choose_events(
             active += 1
         of_line.update(touched)
     return chosen, behind
+
+
+def reserve_rows(events: Collection[int]) -> None:
+    """Reserve the rows that events out of the line touch."""
+    rows = with_ids(WriterEvent.objects.all(), events).order_by().values_list("pk", "position", "touched")
+    reserved = [(key, pk, position) for pk, position, touched in rows for key in touched]
+    columns = {
+        name: [each[place] for each in reserved] for place, name in enumerate(("key", "writer_event_id", "position"))
+    }
+    insert_rows(HeldRow, columns, unless_there=True)
+
+
+def find_reserved(keys: Collection[str]) -> dict[str, int]:
+    """Return the reserved ones of these rows, each with the position of the first event that has reserved it."""
+    if not keys or not HeldRow.objects.exists():
+        return {}
+    rows = HeldRow.objects.filter(key__in=in_array(sorted(keys))).order_by()
+    return dict(rows.values_list("key").annotate(first=Min("position")))
+
+
+def move_behind(events: Collection[int]) -> None:
+    """Move events out of the line that touch a reserved row, and reserve theirs."""
+    if events:
+        with_ids(WriterEvent.objects.all(), events).update(is_behind=True)
+        reserve_rows(events)
+
+
+def release_rows(ended: Collection[int]) -> None:
+    """Release the rows of events that have ended, and bring the events behind them back into the line."""
+    if not ended or not HeldRow.objects.exists():
+        return
+    HeldRow.objects.filter(writer_event__in=in_number_array(ended)).delete()
+    touched = with_ids(WriterEvent.objects.all(), ended).order_by().values_list("touched", flat=True)
+    keys = {key for each in touched for key in each}
+    behind = HeldRow.objects.filter(key__in=in_array(sorted(keys)), writer_event__is_behind=True)
+    back = sorted(set(behind.order_by().values_list("writer_event_id", flat=True)))
+    if back:
+        HeldRow.objects.filter(writer_event__in=in_number_array(back)).delete()
+        with_ids(WriterEvent.objects.all(), back).update(is_behind=False)
 
 
 ACTIVE = frozenset(EventStatus) - {EventStatus.CREATED, EventStatus.SAVED, *FINAL}

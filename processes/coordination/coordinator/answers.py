@@ -17,7 +17,7 @@ from django.utils.translation import gettext_noop
 from config.common.database.sql import in_array, in_number_array
 from notifications.models import Alert
 from notifications.services.alerts import close_alert, raise_alert
-from processes.coordination.coordinator.line import release_rows, reserve_rows
+from processes.coordination.coordinator.activation import release_rows, reserve_rows
 from processes.coordination.coordinator.outgoing_messages import build_all_messages_for
 from processes.coordination.coordinator.reader_progress import BatchProgress, Verdict
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
@@ -232,7 +232,7 @@ def _reopen_decisions(messages: Iterable[Message], batch: BatchProgress) -> None
 def _close_silence_alerts(roles: Collection[str]) -> None:
     """Close the alerts about silent readers that have answered."""
     for life in RoleLife.objects.filter(name__in=[subject_of_reader(role) for role in roles], is_silent=True):
-        close_alert(SILENT, life.name, gettext_noop("It answers again."))
+        close_alert(SILENT, life.name, gettext_noop("It responds again."))
         RoleLife.objects.filter(pk=life.pk).update(is_silent=False)
 
 

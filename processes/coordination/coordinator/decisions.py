@@ -29,8 +29,8 @@ from processes.coordination.subjects import subject_of_reader
 
 REFUSED = "coordination.refused"
 REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")
-LETS_WAIT = gettext_noop("Change set %(event)s waits: reader %(reader)s refuses it: %(reason)s")
-NO_ANSWER = gettext_noop("Reader %(reader)s has not answered about change set %(event)s in time")
+LETS_WAIT = gettext_noop("Change set %(event)s is waiting: reader %(reader)s refuses it: %(reason)s")
+NO_ANSWER = gettext_noop("Reader %(reader)s did not answer about change set %(event)s in time")
 MOST = 500
 
 

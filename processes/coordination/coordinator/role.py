@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 
 from processes.coordination.bus import Bus
 from processes.coordination.coordinator.activation import (
     activate_events,
     add_new_readers,
     advance_known_position,
+    release_rows,
 )
 from processes.coordination.coordinator.answers import advance_events, record_answers, resend_unknown_events
 from processes.coordination.coordinator.decisions import (
@@ -23,13 +25,11 @@ from processes.coordination.coordinator.intake import (
     record_new_events,
     store_payloads,
 )
-from processes.coordination.coordinator.line import release_rows
 from processes.coordination.coordinator.liveness import advance_clock, record_heartbeats
 from processes.coordination.coordinator.outgoing_messages import build_messages
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
 from processes.coordination.protocol.messages import COORDINATOR, MessageType
-from processes.coordination.protocol.pace import Pace
-from processes.coordination.protocol.role import BATCH, Handler, Role, has_follow_up
+from processes.coordination.protocol.role import BATCH, Handler, Pace, Role, has_follow_up
 from processes.coordination.protocol.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.protocol.steps import (
     REPEAT_AFTER,
@@ -165,7 +165,10 @@ class Coordinator(Role):
             # event goes on without it, though the cancellation is sent to it until it answers.
             canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
             release_rows(take_step("35.5", rows, canceling, at=at, ended_at=at))
-            done = {event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)}
+            # It is sent no more once every reader that is still configured has confirmed it.
+            canceled = [event for event in late if event.status == EventStatus.CANCELED]
+            missing = Q(name__in=reader_names(), ended_at__isnull=True)
+            done = {event.pk for event in canceled if not event.readers.filter(missing).exists()}
             with_ids(WriterEvent.objects.all(), done).update(again_at=None)
         return [event for event in (*late, *waiting) if event.pk not in done | asked]
 
@@ -182,8 +185,3 @@ class Coordinator(Role):
             self._pace.speed_up(ended.count())
             self._asked = unanswered
         return self._pace.allowed()
-
-
-def _is_confirmed(event: WriterEvent) -> bool:
-    """Return whether every reader that is still configured has confirmed the cancellation."""
-    return not event.readers.filter(name__in=reader_names(), ended_at__isnull=True).exists()

@@ -122,7 +122,9 @@ def read_changes(body: Any) -> list[RequestedChange]:
     asked.is_valid(raise_exception=True)
     changes = [_read_change(each, f"changes.{place}") for place, each in enumerate(asked.validated_data["changes"])]
     if len({each.entity.is_undone for each in changes}) > 1:
-        rule = gettext("Changes of sensors and clients, which are never undone, cannot be one event with others.")
+        rule = gettext(
+            "Changes of sensors and clients are never undone, so they cannot share a change set with other changes."
+        )
         raise Invalid({"changes": [rule]})
     return changes
 
@@ -135,7 +137,7 @@ def _read_change(asked: dict[str, Any], path: str) -> RequestedChange:
     if op == Op.UPDATE:
         return read_update(entity, id, fields, path=path)
     if fields:
-        raise Invalid({f"{path}.fields": [gettext("A row that is deleted has none.")]})
+        raise Invalid({f"{path}.fields": [gettext("A deleted row has none.")]})
     return RequestedChange(entity, op, id, {}, path)
 
 
@@ -143,7 +145,7 @@ def _read_insert(entity: Entity, asked: dict[str, Any], fields: dict[str, Any], 
     if asked.get("id") is None:
         return _insert(entity, fields, path=path)
     if entity is not SENSOR:
-        raise Invalid({f"{path}.id": [gettext("Is given by the Writer: leave it out.")]})
+        raise Invalid({f"{path}.id": [gettext("Is assigned by the Writer: leave it out.")]})
     return _insert(entity, {"id": asked["id"], **fields}, path=path)
 
 

@@ -23,6 +23,7 @@ from processes.coordination.maintenance.retention import slimmed_filter
 from processes.coordination.maintenance.snapshot import Snapshot, changed_rows, consistent_read, split_chunks
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.protocol.database_errors import describe_error
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader import models as reader
 from processes.coordination.schema.entities import ENTITIES, Entity, Key
@@ -38,10 +39,10 @@ GRACE = timedelta(minutes=1)
 NAMED = 5
 REMEMBERED = 200
 """Differing rows that the alert names in its detail."""
-TITLE = gettext_noop("The audit of coordination has found %(count)s faults: %(first)s")
+TITLE = gettext_noop("Differences found by the coordination audit: %(count)s; the first: %(first)s")
 TITLE_OF_PART = gettext_noop(
-    "The audit of coordination has found %(count)s faults: %(first)s. "
-    "Rows that change sets under way touch were not compared: %(left_out)s"
+    "Differences found by the coordination audit: %(count)s; the first: %(first)s. Rows touched by unfinished change "
+    "sets were not compared: %(left_out)s"
 )
 
 log = structlog.get_logger(__name__)
@@ -106,9 +107,10 @@ def compare_all(*, at: datetime) -> Audit:
         _events_of_readers,
     )
     findings = [finding for check in checks for finding in check(at)]
-    differing, left_out = _rows_of_readers()
+    differing, left_out, unread = _rows_of_readers()
     of_rows = [finding for of_row in differing.values() for finding in of_row]
-    return Audit(findings + of_rows, list(differing), left_out)
+    # A reader that is away is asked by two checks, and named once.
+    return Audit([*dict.fromkeys(findings + unread), *of_rows], list(differing), left_out)
 
 
 def _recent(at: datetime) -> Any:
@@ -210,28 +212,36 @@ def _events_of_readers(at: datetime) -> Iterator[Finding]:
                 )
             )
         except DatabaseError as error:
-            yield Finding("reader that cannot be asked", f"{name}: {error}")
+            yield _unasked(name, error)
             continue
         for pk, date in sorted(committed):
             if pk not in there and (built_at is None or date > built_at):
                 yield Finding("event that a reader lacks", f"{name}: {pk}")
 
 
-def _rows_of_readers() -> tuple[dict[Key, list[Finding]], set[Key]]:
-    """Return the findings about rows that differ from the Writer's committed ones, and the rows that were left out."""
+def _unasked(name: str, error: DatabaseError) -> Finding:
+    return Finding("reader that cannot be asked", f"{name}: {describe_error(error)}")
+
+
+def _rows_of_readers() -> tuple[dict[Key, list[Finding]], set[Key], list[Finding]]:
+    """Return the findings about rows that differ from the Writer's committed ones, the rows that were left out, and
+    the findings about readers whose rows could not be read: of those nothing is known.
+    """
     began_at = timezone.now()
     newest = AppEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
     left_out = _touched(_under_way())
     found: dict[Key, list[Finding]] = {}
+    unread: list[Finding] = []
     for name in reader_names():
         try:
             for key, finding in _differing_rows(name, left_out):
                 found.setdefault(key, []).append(finding)
         except DatabaseError as error:
             log.warning("coordination.reader_away", reader=name, error=str(error))
+            unread.append(_unasked(name, error))
     if found:  # what has moved while it was read may differ rightly
         left_out |= _touched(_under_way() | Q(pk__gt=newest) | Q(ended_at__gte=began_at))
-    return {key: of_row for key, of_row in found.items() if key not in left_out}, left_out
+    return {key: of_row for key, of_row in found.items() if key not in left_out}, left_out, unread
 
 
 def _under_way() -> Q:

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from processes.coordination.gateway.rows import get_reader_alias
 from processes.coordination.maintenance.snapshot import Snapshot, consistent_read, split_chunks
 from processes.coordination.models import AppEvent
+from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, TABLES, AppEventPayload, ReaderState
 from processes.coordination.reader.models import AppEvent as ReaderEvent
@@ -25,11 +26,29 @@ from processes.coordination.schema.tables import attribute_values
 
 log = structlog.get_logger(__name__)
 Progress = Callable[[str, int], Any]
+TRIES = 10
+"""Of a refill that falls victim to a deadlock, or waits for a lock in vain."""
 
 
 def rebuild_reader(name: str, *, progress: Progress = lambda entity, rows: None) -> dict[str, int]:
     """Replace all rows of a reader; return how many it has of each entity."""
     alias = get_reader_alias(name)
+    for tries_left in reversed(range(TRIES)):
+        try:
+            counts = _refill(alias, progress)
+            break
+        except DatabaseError as error:
+            # What marks rows as sent, and what deletes old ones, locks them without the state and in another order:
+            # one of the two falls victim to a deadlock. Nothing has changed then.
+            if classify_error(error) is not FailureKind.BUSY or not tries_left:
+                raise
+            log.warning("coordination.rebuild_again", reader=name, tries_left=tries_left, error=describe_error(error))
+    log.info("coordination.reader_rebuilt", reader=name, **counts)
+    return counts
+
+
+def _refill(alias: str, progress: Progress) -> dict[str, int]:
+    """Replace all rows of a reader's database in one transaction."""
     with transaction.atomic(using=alias):
         ReaderState.objects.using(alias).select_for_update().get(pk=1)
         tables = (*COMMITS.values(), *ROLLBACKS.values(), AppEventPayload, ReaderEvent)
@@ -40,7 +59,6 @@ def rebuild_reader(name: str, *, progress: Progress = lambda entity, rows: None)
             counts = {entity.name: _fill(entity, snapshot, alias, progress) for entity in IN_ORDER}
         _mark_committed(snapshot.committing, alias)
         ReaderState.objects.using(alias).update(built_at=timezone.now())
-    log.info("coordination.reader_rebuilt", reader=name, **counts)
     return counts
 
 

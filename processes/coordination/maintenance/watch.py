@@ -4,7 +4,8 @@ The scheduler does it, for it is none of the roles: a Coordinator that is away c
 the heartbeats of the others are not recorded, so no other role is named.
 
 The alert of a reader that refuses is closed here too: once all that it refused is undone, and nothing more was refused
-for a while. Closed at once, it would come and go with every change set.
+for a while. Closed at once, it would come and go with every change set. So is that of a message that a role could not
+process, when its change set has ended.
 """
 
 import time
@@ -16,21 +17,25 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
+from notifications.names import numbers_of
 from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.decisions import REFUSED
 from processes.coordination.coordinator.liveness import HEARTBEAT_VALID_FOR
 from processes.coordination.models import AppEvent, RoleLife, WriterEventReader
+from processes.coordination.protocol.role import DROPPED
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.protocol.transitions import RoleKind
 from processes.coordination.roles import role_names
 from processes.coordination.schema.routing import reader_names
 from processes.coordination.selectors import UNDER_WAY
-from processes.coordination.subjects import READER_PREFIX
+from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX
 
 AWAY = "coordination.away"
-TITLE = gettext_noop("Change sets wait: %(role)s of coordination has not been heard of for a minute")
+TITLE = gettext_noop("Change sets are waiting: no sign of the coordination role %(role)s for a minute")
 PATIENCE_SECONDS = 60.0
 REFUSALS_QUIET = timedelta(minutes=10)
+DROPPED_QUIET = timedelta(minutes=1)
+"""Several times as long as a sender waits before it repeats."""
 COORDINATOR = RoleKind.COORDINATOR.value
 
 
@@ -70,9 +75,23 @@ def close_refusal_alerts(*, at: datetime) -> None:
     for subject, last_at in unresolved.filter(kind=REFUSED).values_list("subject", "last_at"):
         name = subject.removeprefix(READER_PREFIX)
         if name not in reader_names():
-            close_alert(REFUSED, subject, gettext_noop("There is no such reader any more."))
+            close_alert(REFUSED, subject, gettext_noop("This reader no longer exists."))
         elif last_at < at - REFUSALS_QUIET and not _has_refused(name):
-            close_alert(REFUSED, subject, gettext_noop("What it refused is taken back, and nothing was refused since."))
+            close_alert(
+                REFUSED, subject, gettext_noop("What it refused has been undone, and it has refused nothing since.")
+            )
+
+
+def close_dropped_alerts(*, at: datetime) -> None:
+    """Close the alerts of messages that could not be processed, once none came for a while and the event has ended."""
+    unresolved = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=DROPPED)
+    subjects = list(unresolved.filter(last_at__lt=at - DROPPED_QUIET).values_list("subject", flat=True))
+    events = numbers_of(subjects, EVENT_PREFIX)
+    rows = AppEvent.objects.filter(pk__in=events.values(), app_event_status_id__in=UNDER_WAY)
+    under_way = set(rows.values_list("pk", flat=True))
+    for subject in subjects:
+        if events.get(subject) not in under_way:
+            close_alert(DROPPED, subject, gettext_noop("No such message has come since, and the change set has ended."))
 
 
 def _has_refused(reader: str) -> bool:
@@ -90,4 +109,5 @@ def watch_once() -> bool:
     at = timezone.now()
     _absences.look_once(at=at)
     close_refusal_alerts(at=at)
+    close_dropped_alerts(at=at)
     return False

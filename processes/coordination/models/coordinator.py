@@ -27,8 +27,8 @@ class WriterEvent(EventRow):
     ended_at = models.DateTimeField(_("ended"), null=True)
 
     class Meta:
-        verbose_name = _("coordinated event")
-        verbose_name_plural = _("coordinated events")
+        verbose_name = _("change set")
+        verbose_name_plural = _("change sets")
         ordering = ["-id"]
         indexes = [
             # Decisions and deadlines look at what is under way, in order.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -67,7 +67,7 @@ class Payload(msgspec.Struct, frozen=True):
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     # Other versions of the product read and write this name while nodes are replaced one by one.
     type: MessageType = msgspec.field(name="told")
-    event: int = 0
+    event: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] = 0  # what a column can hold
     role: str = ""
     """The sender, where the Coordinator must know: a reader, or the role of a heartbeat."""
     header: Header | None = None

@@ -5,6 +5,7 @@ not published (`is_published`) until its message has been sent. So a crash anywh
 is safe to repeat.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -12,17 +13,27 @@ from datetime import datetime
 import structlog
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
+from prometheus_client import Counter
 
+from notifications.services.alerts import raise_alert
 from processes.coordination.bus import Bus
 from processes.coordination.models.shared import EventRow
-from processes.coordination.protocol.database_errors import FailureKind, classify_error
+from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
 from processes.coordination.protocol.messages import Message, MessageType, OutgoingMessage
 from processes.coordination.protocol.transitions import SELF_DRIVEN, RoleKind
+from processes.coordination.subjects import subject_of
 
 BATCH = 500
 """Messages of one turn, and rows that one turn publishes."""
 
 log = structlog.get_logger(__name__)
+DROPPED = "coordination.dropped"
+DROPPED_OF_EVENT = gettext_noop(
+    "Change set %(event)s may be stuck: role %(role)s cannot process its message %(message)s: %(reason)s"
+)
+DROPPED_OF_NONE = gettext_noop("The coordination role %(role)s cannot process the message %(message)s: %(reason)s")
+MESSAGES_DROPPED = Counter("postern_coordination_dropped", "Messages that a role could not process", ["role"])
 Handler = Callable[[list[Message], datetime], list[OutgoingMessage]]
 
 
@@ -108,8 +119,14 @@ class Role:
             return self.reject_message(message, error)
 
     def reject_message(self, message: Message, error: Exception) -> list[OutgoingMessage]:
-        """Log and drop a message that cannot be handled: if it matters, its sender repeats it."""
+        """Drop a message that cannot be handled, and tell staff: its sender would repeat it for ever."""
         log.exception("coordination.message_dropped", role=self.name, told=message.type, about=message.event)
+        MESSAGES_DROPPED.labels(self.name).inc()
+        detail = {"role": self.name, "event": message.event, "message": message.type, "reason": describe_error(error)}
+        if message.event:
+            raise_alert(DROPPED, subject_of(message.event), DROPPED_OF_EVENT, detail)
+        else:
+            raise_alert(DROPPED, self.name, DROPPED_OF_NONE, detail)
         return []
 
     def _handle(self, messages: list[Message]) -> list[OutgoingMessage]:
@@ -137,3 +154,31 @@ def has_follow_up(role: RoleKind, events: Collection[EventRow], payloads: Collec
     if len(events) >= BATCH or len(payloads) >= BATCH:
         return True
     return any(event.status in SELF_DRIVEN[role] for event in events)
+
+
+class Pace:
+    """A rate limit for repeats, which rises while they lead to something.
+
+    A token bucket: `per_second`, at most `burst` at once; up to `most` at once after repeats that have helped.
+    """
+
+    def __init__(
+        self, per_second: float, *, burst: int, most: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_second, self._burst, self._most, self._clock = per_second, burst, most, clock
+        self._allowed, self._boost, self._since = float(burst), 0, clock()
+
+    def allowed(self) -> int:
+        """Return how many may be sent now."""
+        now = self._clock()
+        self._allowed = min(self._burst, self._allowed + (now - self._since) * self._per_second)
+        self._since = now
+        return min(self._most, max(int(self._allowed), self._boost))
+
+    def spend(self, count: int) -> None:
+        self._allowed = max(0.0, self._allowed - count)
+        self._boost = max(0, self._boost - count)
+
+    def speed_up(self, count: int) -> None:
+        """Allow twice as many at once as have just led to something."""
+        self._boost = min(self._most, self._boost + 2 * count)

@@ -21,10 +21,10 @@ from processes.coordination.reader.models import COMMITS, TABLES
 from processes.coordination.schema.entities import ENTITIES, IN_ORDER, Entity, Key
 from processes.coordination.schema.tables import attribute_columns
 
-NO_ROW = gettext_noop("%(entity)s %(id)s is not here")
-IS_THERE = gettext_noop("%(entity)s %(id)s is here already")
-NO_REFERENCE = gettext_noop("%(entity)s %(id)s refers to %(other)s %(missing)s, which is not here")
-STILL_USED = gettext_noop("%(entity)s %(id)s is still referred to by %(other)s")
+NO_ROW = gettext_noop("%(entity)s %(id)s does not exist")
+IS_THERE = gettext_noop("%(entity)s %(id)s already exists")
+NO_REFERENCE = gettext_noop("%(entity)s %(id)s refers to %(other)s %(missing)s, which does not exist")
+STILL_USED = gettext_noop("%(entity)s %(id)s is still referenced by %(other)s")
 BATCH = 500
 
 log = structlog.get_logger(__name__)

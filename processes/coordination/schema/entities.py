@@ -55,6 +55,7 @@ SENSOR = Entity(
         Column("active", models.BooleanField),
         Column("heartbeat_timeout", models.IntegerField),
         Column("muted_until", _when, is_optional=True),
+        Column("open_limit", models.IntegerField, is_optional=True),
     ),
     key=partial(_text, max_length=16),
     path="sensors",

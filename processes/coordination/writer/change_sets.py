@@ -82,7 +82,7 @@ class _LockedRows:
         """Return what a change does to its row; the changes behind it see the row so."""
         before = None if request.id is None else self._rows.get((request.entity.name, request.id))
         if request.id is not None and before is None:
-            self._fault(request, "id", gettext("There is no row with this id."))
+            self._fault(request, "id", gettext("Row not found."))
         after = None if request.op == Op.DELETE else _values_after(request, before)
         planned = RowChange(request.entity, request.id, before, after)
         self._check_tree(request, planned)
@@ -111,7 +111,7 @@ class _LockedRows:
                 continue
             referred = TABLES[request.entity.name]._meta.get_field(column.name).related_model
             if not referred._default_manager.filter(pk=value).exists():
-                self._fault(request, column.name, gettext("There is no row with this id."))
+                self._fault(request, column.name, gettext("Row not found."))
 
     def _fault(self, request: RequestedChange, name: str, rule: str) -> None:
         self.faults.setdefault(".".join(filter(None, (request.path, name))), []).append(rule)

@@ -31,11 +31,11 @@ from processes.coordination.writer.tree import Tree, lock_rows
 
 TYPES = type_names()
 ALERT = "coordination.compensation"
-TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
-GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
+TOUCHED = gettext_noop("%(entity)s %(id)s has since been changed by change set %(event)s")
+GONE = gettext_noop("%(entity)s %(id)s has since been deleted")
 RETRIED = 100
 """Failed compensations that are tried again at once, newest first."""
-IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be put back: %(rule)s")
+IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be restored: %(rule)s")
 
 
 class Obstacle(Exception):
@@ -70,7 +70,7 @@ def cancel_event(event: AppEvent, *, reason: str, at: datetime) -> bool:
         raise_alert(
             ALERT,
             subject_of(event.pk),
-            gettext_noop("Change set %(event)s was cancelled but could not be taken back: %(reason)s"),
+            gettext_noop("Change set %(event)s was cancelled but could not be undone: %(reason)s"),
             {"event": event.pk, "reason": decode_reason(obstacle)},
         )
     else:

@@ -62,7 +62,7 @@ def _accept(event: AppEvent, *, at: datetime) -> None:
     AppEvent.objects.filter(pk=event.pk).update(
         app_event_status_id=EventStatus.CANCELED.value, ended_at=at, reason=event.cancel_reason or event.reason
     )
-    close_alert(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
+    close_alert(ALERT, subject_of(event.pk), gettext_noop("The Writer's values have been accepted."))
     left = [change for name in TABLES for change in _find_untouched(BY_NAME[name], event.pk)]
     if not left:
         return

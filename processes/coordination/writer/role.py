@@ -18,8 +18,7 @@ from processes.coordination.protocol.messages import (
     build_header,
     split_pages,
 )
-from processes.coordination.protocol.pace import Pace
-from processes.coordination.protocol.role import BATCH, Handler, Role, event_ids, has_follow_up
+from processes.coordination.protocol.role import BATCH, Handler, Pace, Role, event_ids, has_follow_up
 from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
 from processes.coordination.protocol.steps import (
     REPEAT_AFTER,

@@ -36,9 +36,9 @@ class Tree:
         if parent is None or (before is not None and before[self._column.name] == parent):
             return ""
         if not self._is_there(parent):
-            return gettext_noop("There is no row with this id.")
+            return gettext_noop("Row not found.")
         if id is not None and id in self._line_up(parent):
-            return gettext_noop("Is below the row itself: that would be a circle.")
+            return gettext_noop("Is a descendant of this row: that would make a cycle.")
         return ""
 
     def change(self, id: int | None, after: Values | None) -> None:

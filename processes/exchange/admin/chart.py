@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext
 
+from config.admin_base.times import format_local
 from processes.exchange.statistics import Bucket
 
 WIDTH, HEIGHT = 1000.0, 180.0
@@ -67,7 +66,7 @@ def _pair(number: int, bucket: Bucket, count: int, highest: int) -> list[Bar]:
 def _title(bucket: Bucket) -> str:
     words = gettext("%(at)s: %(sent)s sent, %(processed)s processed, %(incorrect)s incorrect, %(deadlocks)s deadlocks")
     return words % {
-        "at": date_format(localtime(bucket.at), "DATETIME_FORMAT"),
+        "at": format_local(bucket.at),
         "sent": bucket.sent,
         "processed": bucket.processed,
         "incorrect": bucket.incorrect,
@@ -80,4 +79,4 @@ def _ticks(buckets: Sequence[Bucket], end: datetime) -> list[str]:
     length = end - start
     form = "H:i" if length <= timedelta(days=1) else "MONTH_DAY_FORMAT"
     count = DAYS_OF_WEEK if length == timedelta(days=DAYS_OF_WEEK) else TICKS
-    return [date_format(localtime(start + length * step / count), form) for step in range(count + 1)]
+    return [format_local(start + length * step / count, form) for step in range(count + 1)]

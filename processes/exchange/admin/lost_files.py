@@ -26,7 +26,7 @@ class ShownField(forms.CharField):
         try:
             return [int(pk) for pk in (super().to_python(value) or "").split(",")]
         except ValueError as error:
-            raise ValidationError(gettext("Open this page again: it does not say which files it is about.")) from error
+            raise ValidationError(gettext("Open this page again: it does not say which files are meant.")) from error
 
 
 class LostFilesForm(ReasonForm):
@@ -35,14 +35,14 @@ class LostFilesForm(ReasonForm):
 
 def build_question(lost: Sequence[Message]) -> Question:
     return Question(
-        title=ngettext("Go on without this file?", "Go on without these %(count)d files?", len(lost))
+        title=ngettext("Continue without this file?", "Continue without these %(count)d files?", len(lost))
         % {"count": len(lost)},
         text=gettext(
-            "The ERP has committed, and what is named here lies in none of its folders. If you can restore it from a "
-            "backup, do that and try again instead. Once the process goes on, this cannot be undone here; everything "
-            "else of the process is moved as usual, and the database is free for the next one."
+            "The ERP has committed, but the files listed here are in none of its folders. If you can restore them "
+            "from a backup, do that and try again instead. Once the process continues, this cannot be undone here; "
+            "everything else in the process is moved as usual, and the database is free for the next one."
         ),
-        button=ngettext("Go on without it", "Go on without them", len(lost)),
+        button=ngettext("Continue without it", "Continue without them", len(lost)),
         dangerous=True,
         details=[(_name(message), _outcome(message)) for message in lost],
     )
@@ -50,22 +50,22 @@ def build_question(lost: Sequence[Message]) -> Question:
 
 def _name(message: Message) -> str:
     if message.direction == Message.Direction.REPLY:
-        words = gettext("Reply %(id)s of %(database)s to %(device)s")
+        words = gettext("Reply %(id)s from %(database)s to %(device)s")
     else:
-        words = gettext("Message %(id)s of %(device)s to %(database)s")
+        words = gettext("Message %(id)s from %(device)s to %(database)s")
     return words % {"id": message.public_id, "database": message.database.name, "device": message.device.name}
 
 
 def _outcome(message: Message) -> str:
     if message.direction == Message.Direction.REPLY:
         words = gettext(
-            "%(device)s will never get it. Its receipt will say “incorrect”, code “unreadable”, with your reason; the "
-            "receipt of message %(asked)s will not name it."
+            "%(device)s will never get it. Its receipt will say “incorrect”, code “unreadable”, with your reason; it "
+            "will not appear in the receipt of message %(asked)s."
         )
         return words % {"device": message.device.name, "asked": message.reply_to or "–"}
     if message.status == Status.PROCESSED:
-        return gettext("The ERP has processed it, and its receipt goes on saying “processed”. Log has no copy of it.")
+        return gettext("The ERP has processed it, and its receipt still says “processed”. There is no copy in Log.")
     return gettext(
-        "The ERP has refused it, and its receipt goes on saying “incorrect” with the ERP's words. Error has no copy of "
-        "it: it cannot be put back into the queue."
+        "The ERP rejected it, and its receipt still says “incorrect” with the ERP's error text. There is no copy in "
+        "Error: it cannot be put back into the queue."
     )

@@ -1,8 +1,10 @@
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import Count, QuerySet
+from django.db.models import Count, DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models.functions import Coalesce, Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -40,6 +42,7 @@ from processes.exchange.services.operations import (
 from processes.exchange.transitions import LIVE
 
 Status = ExchangeProcess.Status
+LASTED = ExpressionWrapper(Coalesce("ended_at", Now()) - F("started_at"), DurationField())
 
 
 class StatusFilter(DropdownFilter):
@@ -47,7 +50,7 @@ class StatusFilter(DropdownFilter):
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("live", _("under way")), *Status.choices]
+        return [("live", _("in progress")), *Status.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ExchangeProcess]) -> QuerySet[ExchangeProcess]:
         chosen = self.value()
@@ -60,7 +63,7 @@ class StatusFilter(DropdownFilter):
 class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     list_display = ("database", "state", "started_at", "message_count", "reply_count", "duration")
     list_filter = (StatusFilter, ("database", AutocompleteSelectFilter))
-    list_filter_submit = True
+    empty_text = _("A process appears here as soon as a database fetches its messages.")
     list_select_related = ("database",)
     search_fields = ("=id", "=correlation_id")
     search_help_text = _("Exact process id or correlation id")
@@ -72,7 +75,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/messaging.css"]}
 
-    @display(description=_("status"))
+    @display(description=_("status"), ordering="status")
     def state(self, process: ExchangeProcess) -> SafeString:
         return format_html('<span class="pst-nowrap">{}{}</span>', status_badge(process), draw_progress(process))
 
@@ -84,7 +87,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     def reply_count(self, process: ExchangeProcess) -> int:
         return len(process.replies)
 
-    @display(description=_("duration"))
+    @display(description=_("duration"), ordering=LASTED)
     def duration(self, process: ExchangeProcess) -> SafeString:
         return nowrap(format_process_duration(process))
 
@@ -104,15 +107,13 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
             *super().get_urls(),
         ]
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Count the messages of a whole page at once."""
-        changes = super().get_changelist_instance(request)
-        keys = [row.pk for row in changes.result_list]
+    def complete_rows(self, rows: Iterable[ExchangeProcess]) -> None:
+        """Count the messages of each process."""
+        keys = [row.pk for row in rows]
         counted = ProcessMessage.objects.filter(process__in=keys).order_by().values("process")
         numbers = dict(counted.annotate(number=Count("pk")).values_list("process", "number"))
-        for row in changes.result_list:
+        for row in rows:
             setattr(row, "number_of_messages", numbers.get(row.pk, 0))  # noqa: B010 (rides along to the column)
-        return changes
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ExchangeProcess], search_term: str
@@ -145,8 +146,8 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         question = Question(
             title=gettext("Move the files again?"),
             text=gettext(
-                "The ERP has committed; what is left is to bring its files to their folders. Put right what kept "
-                "them from it first: the log says what that was. Files that have been moved stay where they are."
+                "The ERP has committed; only its files remain to be moved to their folders. First fix what prevented "
+                "that: the log names it. Files that have already been moved stay where they are."
             ),
             button=gettext("Try again"),
         )
@@ -158,7 +159,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         return ask_then_act(self, request, process, question=question, act=act)
 
     @action(
-        description=_("Go on without the file"),
+        description=_("Continue without the file"),
         permissions=["retry"],
         url_path="go-on",
         icon="skip_next",
@@ -168,13 +169,13 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         process = get_subject(self, request, object_id)
         lost = find_lost_files(process)
         if not lost:
-            messages.warning(request, gettext("None of its files is missing: try again to move them."))
+            messages.warning(request, gettext("None of its files is missing: try moving them again."))
             return HttpResponseRedirect(page_of(self, process))
 
         def act(answers: dict[str, Any]) -> str:
             shown, reason = answers["shown"], answers["reason"]
             go_on_without_files(process_id=process.pk, messages=shown, reason=reason, actor=actor_of(request))
-            return gettext("The process goes on without these files.")
+            return gettext("The process continues without these files.")
 
         shown = [message.pk for message in lost]
         form = LostFilesForm(request.POST if request.method == "POST" else None, initial={"shown": shown})
@@ -186,10 +187,11 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         question = Question(
             title=gettext("End this process?"),
             text=gettext(
-                "Its messages are offered again at once, and whatever the ERP still says of this process is "
-                "cancelled, so it rolls back what it did. If the ERP dies of one of the messages, set that one aside."
+                "Its messages are offered again at once, and further calls of the ERP about this process are "
+                "cancelled, so the ERP rolls back its work. If the ERP crashes on one of the messages, set that one "
+                "aside."
             ),
-            button=gettext("End it"),
+            button=gettext("End process"),
             dangerous=True,
         )
 
@@ -200,30 +202,30 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         form = ReasonForm(request.POST if request.method == "POST" else None)
         return ask_then_act(self, request, process, question=question, act=act, form=form)
 
-    @action(description=_("It was committed"), permissions=["resolve"], url_path="committed", icon="check_circle")
+    @action(description=_("Committed"), permissions=["resolve"], url_path="committed", icon="check_circle")
     def committed(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
-            title=gettext("The ERP has committed this process?"),
+            title=gettext("Has the ERP committed this process?"),
             text=gettext(
-                "Messages it processed go to Log, incorrect ones to Error, deadlocked ones are offered again, and "
-                "the replies are handed to their devices. If it had not committed, its work on them is lost: "
-                "look into the ERP first."
+                "Processed messages go to Log, incorrect ones to Error, deadlocked ones are offered again, and the "
+                "replies go to their devices. If the ERP has not committed, its work on them is lost: check in the "
+                "ERP first."
             ),
-            button=gettext("It was committed"),
+            button=gettext("Committed"),
         )
         return self._resolve(request, object_id, question, committed=True)
 
     @action(
-        description=_("It was not"), permissions=["resolve"], url_path="not-committed", icon="cancel", dangerous=True
+        description=_("Not committed"), permissions=["resolve"], url_path="not-committed", icon="cancel", dangerous=True
     )
     def not_committed(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
-            title=gettext("The ERP has not committed this process?"),
+            title=gettext("Did the ERP not commit this process?"),
             text=gettext(
-                "All its messages are offered again and its replies are deleted. If it had committed after all, it "
-                "would process them a second time: look into the ERP first."
+                "All its messages are offered again and its replies are deleted. If the ERP did commit after all, it "
+                "will process them a second time: check in the ERP first."
             ),
-            button=gettext("It was not"),
+            button=gettext("Not committed"),
             dangerous=True,
         )
         return self._resolve(request, object_id, question, committed=False)
@@ -234,7 +236,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         def act(answers: dict[str, Any]) -> str:
             reason, actor = answers["reason"], actor_of(request)
             resolve_by_operator(process_id=process.pk, committed=committed, reason=reason, actor=actor)
-            return gettext("The process is settled.")
+            return gettext("The process has been settled.")
 
         form = ReasonForm(request.POST if request.method == "POST" else None)
         after = reverse("admin:exchange_doubt")

@@ -17,6 +17,7 @@ from config.admin_base.theme import ModelAdmin
 from messaging.admin.presentation import format_duration
 from processes.exchange.admin.chart import BarChart, draw_bars
 from processes.exchange.models import ExchangeProcess
+from processes.exchange.spans import DAY, HOUR, floor_day, floor_hour
 from processes.exchange.statistics import By, count_over_time, count_totals
 
 ROWS = 100
@@ -24,16 +25,22 @@ ROWS = 100
 
 @dataclass(frozen=True)
 class Period:
+    """So long up to the end of the present hour or day: in between there are totals to be read."""
+
     name: Promise
     length: timedelta
     stretches: int
+    is_of_days: bool = False
+
+    def end(self, now: datetime) -> datetime:
+        return floor_day(now) + DAY if self.is_of_days else floor_hour(now) + HOUR
 
 
 PERIODS = {
     "24h": Period(_("24 hours"), timedelta(hours=24), 24),
     "7d": Period(_("7 days"), timedelta(days=7), 28),
-    "30d": Period(_("30 days"), timedelta(days=30), 30),
-    "90d": Period(_("90 days"), timedelta(days=90), 45),
+    "30d": Period(_("30 days"), timedelta(days=30), 30, is_of_days=True),
+    "90d": Period(_("90 days"), timedelta(days=90), 45, is_of_days=True),
 }
 TITLES: dict[By, Promise] = {
     "database": _("Databases"),
@@ -78,7 +85,8 @@ def statistics_view(model_admin: ModelAdmin[ExchangeProcess], request: HttpReque
 
 
 def _build(by: By, period: str, id: str, *, now: datetime) -> StatisticsPage:
-    end, chosen = now, PERIODS[period]
+    chosen = PERIODS[period]
+    end = chosen.end(now)
     start = end - chosen.length
     figures = sorted(count_totals(by, start, end), key=lambda row: (-row["sent"], -row["bytes"], row["id"]))
     found = next((row for row in figures if row["id"] == id), None)

@@ -10,13 +10,13 @@ import msgspec
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import Principal, principal_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
+from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.times import truncate_to_milliseconds
 from config.common.web.pagination import paginate_presented
@@ -24,9 +24,10 @@ from config.common.web.streaming import stream
 from config.records.models import AccessKey
 from messaging.files.envelope import VERSION
 from messaging.models import ExchangeDatabase
-from messaging.protocol import Body, read_body
+from messaging.protocol import Body, UnsupportedVersion, read_body
 from messaging.services.readability import stream_files
 from processes.exchange.api import shapes
+from processes.exchange.errors import DifferentRepeat, ProcessNotFound
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
 from processes.exchange.services.decisions import (
@@ -54,9 +55,11 @@ class ProcessesView(ApiView):
     key_kinds = {"GET": DATABASE, "POST": DATABASE}
     scopes = {"GET": Scope.OPERATIONS}
     idempotent = False  # a process has an id of its own, and its answer is streamed
+    reads_body_itself = True
 
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_list",
+        summary="List exchange processes",
         tags=["exchange"],
         parameters=PAGE_PARAMETERS,
         responses=shapes.ProcessListSerializer,
@@ -68,18 +71,19 @@ class ProcessesView(ApiView):
         found = paginate_presented(request, rows, order=["-started_at"], present=present_processes)
         return Response({"results": found.results, "next": found.next})
 
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_start",
+        summary="API_1: start a process",
         tags=["exchange"],
         request=shapes.StartSerializer,
         responses=shapes.StartedSerializer,
-        examples=[shapes.START_EXAMPLE, shapes.BUSY_EXAMPLE],
+        errors=[UnsupportedVersion],
     )
     def post(self, request: Request) -> HttpResponseBase:
         """API_1: begin a process with the oldest messages; IDLE when none waits, BUSY while the lane is held.
 
         Asked again with the same `request_id` while that process is STARTED, the answer is the same process with the
-        same messages.
+        same messages. Protocol outcomes are HTTP 200 with a `status`: 4xx is a mistake in the call.
         """
         body = read_body(request._request.body, Start)
         database = database_of(request)
@@ -95,8 +99,15 @@ class ProcessView(ApiView):
     key_kinds = {"GET": DATABASE}
     scopes = {"GET": Scope.OPERATIONS}
 
-    @extend_schema(operation_id="exchange_get", tags=["exchange"], responses=shapes.ProcessSerializer)
+    @describe_call(
+        operation_id="exchange_get",
+        summary="Read an exchange process",
+        tags=["exchange"],
+        responses=shapes.ProcessSerializer,
+        errors=[ProcessNotFound],
+    )
     def get(self, request: Request, process_id: UUID) -> Response:
+        """Return a process: its status, its messages with their results, its replies and its log."""
         process = get_process(process_id, database=_own_database(request))
         return Response(present_processes([process])[0])
 
@@ -106,65 +117,83 @@ class _StepView(ApiView):
 
     key_kinds = {"POST": DATABASE}
     idempotent = False  # each call may be repeated as it is
+    reads_body_itself = True
 
 
 class AcceptView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_accept",
+        summary="API_2: accept messages",
         tags=["exchange"],
         request=shapes.AcceptSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
-        """API_2: name the messages that will be processed; the others are free at once."""
+        """API_2: name the messages that will be processed; the others are free at once.
+
+        An empty list ends the process. It may only narrow: an id that the process does not have is 400.
+        """
         return _step(request, Accept, process_id, accept_messages)
 
 
 class PrepareView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_prepare",
+        summary="API_3: prepare the commit",
         tags=["exchange"],
         request=shapes.PrepareSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound, DifferentRepeat],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
-        """API_3: give the result of each message, and the replies; commit only after OK."""
+        """API_3: give the result of each message, exactly once, and the replies; commit only after OK.
+
+        The same body may be sent again; another one is 409 `different_repeat`. `error_text` is required with
+        PROCESSED_INCORRECT.
+        """
         return _step(request, Prepare, process_id, partial(prepare_process, text=request._request.body))
 
 
 class CommitView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_commit",
+        summary="API_4: confirm the commit",
         tags=["exchange"],
         request=shapes.VersionSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
-        """API_4: the transaction has been committed."""
+        """API_4: the ERP's transaction has been committed. Answered when the decision is durable; the files follow."""
         read_body(request._request.body, Body)
         return _outcome(commit_process(database=database_of(request), process_id=process_id, at=_now()))
 
 
 class RollBackView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_rollback",
+        summary="API_5: report a rollback",
         tags=["exchange"],
         request=shapes.RollBackSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
-        """API_5: the transaction could not be committed; the messages are offered again."""
+        """API_5: the ERP's transaction could not be committed; the messages are offered again."""
         body = read_body(request._request.body, RollBack)
         back = partial(roll_back_process, database=database_of(request), process_id=process_id, at=_now())
         return _outcome(back(error_text=body.error_text))
 
 
 class InterruptView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_interrupt",
+        summary="API_6: interrupt a process",
         tags=["exchange"],
         request=shapes.InterruptSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """API_6: stop before anything has been prepared; the messages are offered again."""
@@ -174,26 +203,32 @@ class InterruptView(_StepView):
 
 
 class AbandonView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_abandon",
+        summary="Abandon a process",
         tags=["exchange"],
         request=shapes.AbandonSerializer,
         responses=shapes.OutcomeSerializer,
-        examples=[shapes.ABANDON_EXAMPLE, shapes.OK_EXAMPLE, shapes.CANCELLED_EXAMPLE],
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
-        """Give up a process, however far it had come: as API_6 in STARTED, as API_5 in READY_TO_COMMIT."""
+        """Give up a process, however far it had come: as API_6 in STARTED, as API_5 in READY_TO_COMMIT.
+
+        For an ERP that has committed nothing and does not know how far the process had come.
+        """
         body = read_body(request._request.body, Abandon)
         stop = partial(abandon_process, database=database_of(request), process_id=process_id, at=_now())
         return _outcome(stop(text=body.text))
 
 
 class ResolveView(_StepView):
-    @extend_schema(
+    @describe_call(
         operation_id="exchange_resolve",
+        summary="API_7: resolve a process in doubt",
         tags=["exchange"],
         request=shapes.ResolveProcessSerializer,
         responses=shapes.OutcomeSerializer,
+        errors=[UnsupportedVersion, ProcessNotFound],
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """API_7: say whether the transaction of a process in doubt was committed."""

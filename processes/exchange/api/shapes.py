@@ -1,100 +1,71 @@
-"""The shapes of the exchange calls as the schema shows them; bodies are read by the structs of the services."""
+"""The shapes of the exchange calls as the document shows them: bodies are those of the structs that read them."""
 
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 
 from config.common.web.serializers import TimestampField
+from config.common.web.struct_schema import serializer_for
 from messaging.api.shapes import MessageSerializer
+from messaging.protocol import Body
 from processes.exchange.models import ExchangeProcess, ProcessMessage
+from processes.exchange.services.decisions import Abandon, Accept, Interrupt, Resolve, RollBack
+from processes.exchange.services.prepare import Prepare, Reply, ResultOf
+from processes.exchange.services.start import Start
 
-START_EXAMPLE = OpenApiExample(
-    "begin, or ask for the same answer again",
-    value={"version": 1, "max_files": 10, "request_id": "erp-1.2026-11-18.0042"},
-    request_only=True,
-)
-BUSY_EXAMPLE = OpenApiExample(
-    "the lane is held",
-    value={"version": 1, "status": "BUSY", "process_id": "0d6f6c1e-6f5b-4a52-9b55-6a3f3d0f7c11"},
-    response_only=True,
-)
-ABANDON_EXAMPLE = OpenApiExample("give up", value={"version": 1, "text": "the ERP was restarted"}, request_only=True)
-OK_EXAMPLE = OpenApiExample("it is over", value={"version": 1, "status": "OK"}, response_only=True)
-CANCELLED_EXAMPLE = OpenApiExample(
-    "it had been decided already", value={"version": 1, "status": "CANCELLED"}, response_only=True
-)
+_VERSION = {"min_value": 1, "max_value": 1}
 _RESULTS = [choice for choice in ProcessMessage.Result.choices if choice[0]]
 
+VersionSerializer = serializer_for(Body, "Version", version=_VERSION)
+StartSerializer = serializer_for(
+    Start,
+    version=_VERSION,
+    request_id=serializers.RegexField(
+        r"^[A-Za-z0-9._-]{1,64}$",
+        required=False,
+        help_text=_("the caller's own id for this call: repeat it with the same id to get a lost answer again"),
+    ),
+    subsystems={"help_text": _("none means all")},
+    committed={"help_text": _("processes that the ERP found committed")},
+)
+AcceptSerializer = serializer_for(Accept, version=_VERSION)
+ResultSerializer = serializer_for(
+    ResultOf,
+    "Result",
+    status=serializers.ChoiceField(_RESULTS),
+    error_text={"help_text": _("required with PROCESSED_INCORRECT")},
+)
+ReplySerializer = serializer_for(
+    Reply,
+    to={"help_text": _("the id of a device")},
+    created_at=TimestampField(required=False),
+)
+PrepareSerializer = serializer_for(
+    Prepare,
+    version=_VERSION,
+    results=ResultSerializer(many=True),
+    replies=ReplySerializer(many=True, required=False),
+)
+RollBackSerializer = serializer_for(RollBack, version=_VERSION)
+InterruptSerializer = serializer_for(Interrupt, version=_VERSION)
+AbandonSerializer = serializer_for(
+    Abandon, version=_VERSION, text={"help_text": _("why; after READY_TO_COMMIT it appears in the receipts")}
+)
+ResolveProcessSerializer = serializer_for(Resolve, "ResolveProcess", version=_VERSION)
 
-class VersionSerializer(serializers.Serializer[Any]):
+
+class VersionedAnswerSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(min_value=1, max_value=1)
 
 
-class StartSerializer(VersionSerializer):
-    subsystems = serializers.ListField(child=serializers.CharField(), required=False, help_text=_("none means all"))
-    senders = serializers.ListField(child=serializers.CharField(), required=False)
-    max_files = serializers.IntegerField(min_value=1, required=False)
-    max_mb = serializers.FloatField(min_value=1, required=False)
-    committed = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text=_("processes that the ERP found committed")
-    )
-
-    request_id = serializers.RegexField(
-        r"^[A-Za-z0-9._-]{1,64}$",
-        required=False,
-        help_text=_("the caller's own id of this call: with the same one a lost answer is asked for again"),
-    )
-
-
-class StartedSerializer(VersionSerializer):
+class StartedSerializer(VersionedAnswerSerializer):
     status = serializers.ChoiceField(["OK", "IDLE", "BUSY"])
     process_id = serializers.UUIDField(required=False)
     messages = MessageSerializer(many=True, required=False)
 
 
-class AcceptSerializer(VersionSerializer):
-    messages = serializers.ListField(child=serializers.CharField())
-
-
-class ResultSerializer(serializers.Serializer[Any]):
-    message = serializers.CharField()
-    status = serializers.ChoiceField(_RESULTS)
-    error_text = serializers.CharField(required=False, help_text=_("required with PROCESSED_INCORRECT"))
-    error_code = serializers.IntegerField(required=False)
-
-
-class ReplySerializer(serializers.Serializer[Any]):
-    to = serializers.CharField(help_text=_("the id of a device"))
-    reply_to = serializers.CharField(required=False)
-    payload = serializers.JSONField()
-    created_at = TimestampField(required=False)
-    id = serializers.CharField(required=False)
-
-
-class PrepareSerializer(VersionSerializer):
-    results = ResultSerializer(many=True)
-    replies = ReplySerializer(many=True, required=False)
-
-
-class RollBackSerializer(VersionSerializer):
-    error_text = serializers.CharField()
-
-
-class InterruptSerializer(VersionSerializer):
-    text = serializers.CharField()
-
-
-class AbandonSerializer(VersionSerializer):
-    text = serializers.CharField(required=False, help_text=_("why; after READY_TO_COMMIT it stands in the receipts"))
-
-
-class ResolveProcessSerializer(VersionSerializer):
-    committed = serializers.BooleanField()
-
-
-class OutcomeSerializer(VersionSerializer):
+class OutcomeSerializer(VersionedAnswerSerializer):
     status = serializers.ChoiceField(["OK", "CANCELLED"])
 
 
@@ -108,7 +79,7 @@ class LineSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class ProcessSerializer(VersionSerializer):
+class ProcessSerializer(VersionedAnswerSerializer):
     id = serializers.UUIDField()
     database = serializers.CharField()
     status = serializers.ChoiceField(ExchangeProcess.Status.choices)

@@ -1,3 +1,4 @@
 from processes.exchange.models.process import ExchangeProcess, ProcessMessage
+from processes.exchange.models.totals import CountedSpan, SpanTotal, TouchedHour
 
-__all__ = ["ExchangeProcess", "ProcessMessage"]
+__all__ = ["CountedSpan", "ExchangeProcess", "ProcessMessage", "SpanTotal", "TouchedHour"]

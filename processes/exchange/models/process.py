@@ -28,8 +28,8 @@ class ExchangeProcess(models.Model):
 
     class Decision(models.TextChoices):
         NONE = "", _("none")
-        COMMITTED = "committed", _("it was committed")
-        NOT_COMMITTED = "not_committed", _("it was not committed")
+        COMMITTED = "committed", _("committed")
+        NOT_COMMITTED = "not_committed", _("not committed")
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
     database = models.ForeignKey(

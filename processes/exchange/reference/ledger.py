@@ -54,7 +54,8 @@ def apply(store: Store, process_id: str, message: Message) -> dict[str, Any]:
         " ON CONFLICT (name) DO UPDATE SET balance = account.balance + excluded.balance RETURNING balance"
     )
     [(balance,)] = store.execute(sql, account, amount)
-    values = (message["id"], process_id, datetime.now(UTC).isoformat(), _digest(message["payload"]))
+    digest = hashlib.sha256(json.dumps(message["payload"], sort_keys=True).encode()).hexdigest()
+    values = (message["id"], process_id, datetime.now(UTC).isoformat(), digest)
     store.execute("INSERT INTO effect (message_id, process_id, at, digest) VALUES (?, ?, ?, ?)", *values)
     return {"account": account, "balance": balance}
 
@@ -73,7 +74,3 @@ def _read(payload: Any) -> tuple[str, int]:
         case {"account": str(account), "amount": int(amount)} if account.isprintable() and abs(amount) < 10**12:
             return account, int(amount)
     raise IncorrectMessage("The payload names no account and whole amount.", NO_ACCOUNT_CODE)
-
-
-def _digest(payload: Any) -> str:
-    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()

@@ -74,9 +74,9 @@ class DoubtfulProcesses:
             prepared=NOTHING_PREPARED,
             due_at=Now(),
         )
-        text = gettext_noop("Files were found whose process is not known any more")
+        text = gettext_noop("Files were found whose process is no longer known")
         write_process_log(process, text, level=LogEntry.Level.ERROR)
-        title = gettext_noop("Files of %(database)s were found whose process is not known: was it committed?")
+        title = gettext_noop("Files of %(database)s were found whose process is unknown: was it committed?")
         raise_process_alert(IN_DOUBT, process, title)
         ring(MOVES)
         return process

@@ -113,7 +113,7 @@ class _Walk:
             self.doubts.add(message)
             return
         if message.status == Status.INCORRECT:
-            message.error_text = gettext("Found in Error; why is no longer known.")
+            message.error_text = gettext("Found in Error; the reason is no longer known.")
         message.save(force_insert=True)
 
     def _was_taken_since(self, message: Message, folder: str) -> bool:
@@ -153,7 +153,7 @@ class _Walk:
         message.folder, message.status, message.process = folder, STATUS_IN[Folder(folder)], None
         message.settled_at, message.set_aside_at = timezone.now(), None
         if folder == Folder.ERROR:
-            message.error_text = message.error_text or gettext("Found in Error; why is no longer known.")
+            message.error_text = message.error_text or gettext("Found in Error; the reason is no longer known.")
         message.save()
 
 

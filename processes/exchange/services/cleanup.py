@@ -17,7 +17,7 @@ from config.common.background.ring import ring
 from config.common.database.leases import claim
 from config.common.errors import ApplicationError, VolumeAway
 from config.records.models import LogEntry
-from messaging.files.placement import FileForeign, FileMissing
+from messaging.files.placement import MISSING, FileForeign, FileMissing
 from messaging.models import Message
 from messaging.services.file_moves import move_message, move_messages
 from processes.exchange.models import ExchangeProcess
@@ -123,7 +123,11 @@ def _fail(process_id: UUID, failures: dict[int, Exception]) -> None:
         process = lock_process(process_id)
         names = dict(Message.objects.filter(pk__in=list(failures)).values_list("pk", "public_id"))
         # A reply without a row was deleted: the process was resolved as not committed meanwhile.
-        reasons = {names[pk]: f"{type(error).__name__}: {error}" for pk, error in failures.items() if pk in names}
+        reasons = {
+            names[pk]: MISSING if isinstance(error, FileMissing) else f"{type(error).__name__}: {error}"
+            for pk, error in failures.items()
+            if pk in names
+        }
         if not reasons:
             return
         _log_failures(process, reasons)
@@ -150,16 +154,16 @@ def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
     if len(reasons) > MOST_LINES:
         rest = len(reasons) - MOST_LINES
         write_process_log(
-            process, gettext_noop("%(count)s more files cannot be moved"), level=LogEntry.Level.ERROR, count=rest
+            process, gettext_noop("Other files that cannot be moved: %(count)s"), level=LogEntry.Level.ERROR, count=rest
         )
 
 
 def _report_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
     name, reason = next(iter(reasons.items()))
-    title = gettext_noop("Process %(process)s of %(database)s cannot move the file of message %(message)s: %(reason)s")
+    title = gettext_noop("ERP “%(database)s”: the file of message %(message)s cannot be moved: %(reason)s")
     if len(reasons) > 1:
         title = gettext_noop(
-            "Process %(process)s of %(database)s cannot move %(count)s files, that of message %(message)s first: "
+            "ERP “%(database)s”: %(count)s files cannot be moved, the first of them that of message %(message)s: "
             "%(reason)s"
         )
     raise_process_alert(FAILED, process, title, message=name, reason=reason, count=len(reasons))

@@ -110,7 +110,7 @@ def end_undelivered(*, process_id: UUID, fence: int, was_silent: bool, at: datet
         process = lock_process(process_id)
         if process.fence != fence or judge_call(Call.INTERRUPT, process) != Verdict.DO:
             return
-        text = gettext_noop("Interrupted: its answer was not delivered whole")
+        text = gettext_noop("Interrupted: the response was not received in full")
         abort_process(process, Status.INTERRUPTED, at=at, template=text, was_silent=was_silent)
 
 
@@ -138,7 +138,7 @@ def _narrow(process: ExchangeProcess, accepted: set[str], *, at: datetime) -> No
     if left_out:
         process.entries.filter(message__in=left_out).update(is_left_out=True)
         requeue_after_setback(requests_of(process).filter(pk__in=left_out))
-        write_process_log(process, gettext_noop("The ERP leaves out %(count)s messages"), count=len(left_out))
+        write_process_log(process, gettext_noop("Messages left out by the ERP: %(count)s"), count=len(left_out))
     if not accepted:
-        text = gettext_noop("Interrupted: the ERP took none of the messages")
+        text = gettext_noop("Interrupted: the ERP accepted none of the messages")
         abort_process(process, Status.INTERRUPTED, at=at, template=text)

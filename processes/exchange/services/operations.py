@@ -33,11 +33,11 @@ from processes.exchange.services.settlement import abort_process, settle_committ
 Status = ExchangeProcess.Status
 KIND = "process"
 MOST_NAMED = 20
-COMMITTED = gettext_noop("%(actor)s says that the ERP has committed: %(why)s")
-NOT_COMMITTED = gettext_noop("%(actor)s says that the ERP has not committed: %(why)s")
+COMMITTED = gettext_noop("%(actor)s reports that the ERP has committed: %(why)s")
+NOT_COMMITTED = gettext_noop("%(actor)s reports that the ERP has not committed: %(why)s")
 ENDED = gettext_noop("Ended by staff: %(text)s")
-GONE_ON = gettext_noop("%(actor)s goes on without %(count)s files (%(messages)s): %(why)s")
-LOST = gettext_noop("The file of message %(message)s is lost; %(actor)s goes on without it: %(why)s")
+GONE_ON = gettext_noop("%(actor)s continues without some files (%(count)s: %(messages)s): %(why)s")
+LOST = gettext_noop("The file of message %(message)s is lost; %(actor)s continues without it: %(why)s")
 
 
 def end_by_operator(*, process_id: UUID, reason: str, actor: str) -> None:
@@ -73,7 +73,7 @@ def retry_process(*, process_id: UUID, actor: str) -> None:
         process = lock_process(process_id)
         if process.status != Status.FAILED:
             raise ProcessNotFailed
-        write_process_log(process, gettext_noop("Moving the files is tried again by %(actor)s"), actor=actor)
+        write_process_log(process, gettext_noop("%(actor)s retries moving the files"), actor=actor)
         resume_moves(process)
 
 

@@ -33,7 +33,7 @@ Result = ProcessMessage.Result
 MOST_REPLIES = 1000
 """Each is a file of its own that must be on the disk before the answer."""
 READY = gettext_noop(
-    "Ready to commit: %(processed)s processed, %(deadlock)s deadlocked, %(incorrect)s incorrect, %(replies)s replies"
+    "Ready to commit: %(processed)s processed, %(deadlock)s deadlocked, %(incorrect)s incorrect; replies: %(replies)s"
 )
 Code = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -109,7 +109,7 @@ def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> Non
         raise Invalid({"results": [rule % {"ids": ", ".join(wrong)}]})
     for index, result in enumerate(results):
         if result.status == "PROCESSED_INCORRECT" and not (result.error_text or "").strip():
-            raise Invalid({f"results[{index}].error_text": [gettext("Is required with PROCESSED_INCORRECT.")]})
+            raise Invalid({f"results[{index}].error_text": [gettext("Required with PROCESSED_INCORRECT.")]})
 
 
 def _build_replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
@@ -146,7 +146,7 @@ def _check_ids(enterprise_id: str, replies: Sequence[Reply]) -> None:
 
 
 def _ids_taken(ids: set[str]) -> Invalid:
-    rule = gettext("Ids that are in use: %(ids)s.") % {"ids": ", ".join(sorted(ids))}
+    rule = gettext("Ids already in use: %(ids)s.") % {"ids": ", ".join(sorted(ids))}
     return Invalid({"replies": [rule]})
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils.translation import gettext_noop
 
 from config.audit.log import write_log_entry
+from config.common.correlation import correlated, correlation_id
 from config.records.models import LogEntry
 from messaging.models import ExchangeDatabase
 from notifications.services.alerts import close_alert, raise_alert
@@ -51,26 +52,28 @@ def write_process_log(
 def record_process_event(process: ExchangeProcess, verb: str, *, at: datetime, **payload: Any) -> None:
     """Record the event `exchange.<verb>`."""
     values = {"process": str(process.pk), "database": process.database_id, "status": process.status, **payload}
-    record_event(NewEvent(f"exchange.{verb}", subject_of(process), at, values))
+    # Of the process's own chain: a time-out or a later call of the ERP would hide it from who traces the process.
+    record_event(NewEvent(f"exchange.{verb}", subject_of(process), at, values, process.correlation_id))
 
 
 def raise_process_alert(kind: str, process: ExchangeProcess, title: str, **detail: Any) -> None:
     """Raise an alert about a process; `title` may name `%(process)s`, `%(database)s` and the keys of `detail`."""
-    values = {"process": str(process.pk), "database": process.database_id, **detail}
-    raise_alert(kind, subject_of(process), title, values)
+    values = {"process": str(process.pk), "database": process.database.name, **detail}
+    with correlated(process.correlation_id or correlation_id()):
+        raise_alert(kind, subject_of(process), title, values)
 
 
 def close_process_alerts(process: ExchangeProcess) -> None:
     """Close the alerts that ask an operator to decide about a process: it is settled."""
     for kind in (IN_DOUBT, FAILED):
-        close_alert(kind, subject_of(process), gettext_noop("the process is settled"))
+        close_alert(kind, subject_of(process), gettext_noop("the process has been settled"))
 
 
 def report_contradiction(process: ExchangeProcess, *, call: str) -> None:
     """Alert staff that the ERP says the opposite of what was done with its process."""
     title = gettext_noop(
-        "The ERP %(database)s contradicts what was done with process %(process)s: %(call)s in %(status)s"
+        "ERP “%(database)s” contradicts what was done with process %(process)s: %(call)s in %(status)s"
     )
     raise_process_alert(CONTRADICTION, process, title, call=call, status=process.status)
-    text = gettext_noop("%(call)s contradicts what was done before")
+    text = gettext_noop("%(call)s contradicts an earlier decision")
     write_process_log(process, text, level=LogEntry.Level.ERROR, call=call)

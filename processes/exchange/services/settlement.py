@@ -48,7 +48,8 @@ OVERDUE = Q(setbacks__gte=PATIENCE - 1)
 def settle_committed(process: ExchangeProcess, *, at: datetime, how: str) -> None:
     """Record that the ERP has committed: assign each file its folder, and wake the movers."""
     results = set(process.entries.filter(is_left_out=False).values_list("result", flat=True))
-    _close_setback_alerts(requests_of(process, Result.PROCESSED, Result.INCORRECT))
+    for message in requests_of(process, Result.PROCESSED, Result.INCORRECT).filter(setbacks__gte=PATIENCE):
+        close_alert(SETBACKS, subject_of(message), gettext_noop("the message has been processed"))
     settled = {"settled_at": at, "setbacks": 0, "is_postponed": False, "isolation": 0}
     processed = requests_of(process, Result.PROCESSED)
     _assign_folder(Folder.LOG, processed, status=Status.PROCESSED, error_text="", error_code="", **settled)
@@ -62,7 +63,7 @@ def settle_committed(process: ExchangeProcess, *, at: datetime, how: str) -> Non
     _close_doubt(process)
     process.ended_at = None
     _write_status(process, ProcessStatus.CLEANUP, decision=Decision.COMMITTED, due_at=Now())
-    write_process_log(process, gettext_noop("The ERP has committed (%(how)s); the files are moved"), how=how)
+    write_process_log(process, gettext_noop("The ERP has committed (%(how)s); the files are being moved"), how=how)
     ring(MOVES)
 
 
@@ -95,9 +96,9 @@ def put_in_doubt(process: ExchangeProcess, *, at: datetime) -> None:
     _assign_folder(Folder.UNKNOWN, _replies_of(process), status=Status.IN_DOUBT)
     process.ended_at = at
     _write_status(process, ProcessStatus.IN_DOUBT, due_at=Now())
-    title = gettext_noop("Did the ERP %(database)s commit process %(process)s? It did not say in time")
+    title = gettext_noop("ERP “%(database)s” did not confirm a process")
     raise_process_alert(IN_DOUBT, process, title)
-    text = gettext_noop("No word from the ERP in time: the process is in doubt")
+    text = gettext_noop("The ERP did not respond in time: the process is in doubt")
     write_process_log(process, text, level=LogEntry.Level.ERROR)
     record_process_event(process, "in_doubt", at=at)
     ring(MOVES)
@@ -175,8 +176,8 @@ def _count_setback(keys: list[int], **changes: Any) -> None:
     )
     for message in Message.objects.filter(pk__in=keys, setbacks__gte=PATIENCE):
         title = gettext_noop(
-            "Message %(message)s to %(database)s was left out, deadlocked, rolled back or never answered"
-            " %(times)s times running"
+            "Message %(message)s to %(database)s was left out, deadlocked, rolled back or not answered %(times)s "
+            "times in a row"
         )
         detail = {"message": message.public_id, "database": message.database_id, "times": message.setbacks}
         raise_alert(SETBACKS, subject_of(message), title, detail)
@@ -185,12 +186,6 @@ def _count_setback(keys: list[int], **changes: Any) -> None:
 def _one_more(column: str, most: int) -> Case:
     counted = When(**{f"{column}__gte": most}, then=F(column))
     return Case(counted, default=F(column) + 1, output_field=IntegerField())
-
-
-def _close_setback_alerts(messages: QuerySet[Message]) -> None:
-    """Close the alerts of messages that the ERP has processed after all."""
-    for message in messages.filter(setbacks__gte=PATIENCE):
-        close_alert(SETBACKS, subject_of(message), gettext_noop("the message is processed"))
 
 
 def _errors_of(process: ExchangeProcess) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.common.correlation import correlation_id
 from config.common.database.sql import in_array, load_engine_sql
 from config.common.errors import Invalid
-from messaging.models import Device, ExchangeDatabase, Message, Subsystem
+from messaging.models import Device, ExchangeDatabase, LastRequest, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
 from messaging.services.fetch import take_within_limits
 from messaging.services.readability import filter_readable
@@ -35,6 +35,8 @@ AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 Megabytes = Annotated[float, msgspec.Meta(ge=1)]
 RequestId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
 BATCH = 1000
+RECORDED_EVERY = timedelta(seconds=5)
+"""So exact is what is kept of the last request of a database."""
 
 
 class Start(Body):
@@ -68,20 +70,43 @@ def start_process(*, database: ExchangeDatabase, body: Start, at: datetime) -> S
     with transaction.atomic():
         ExchangeDatabase.objects.select_for_update(no_key=True).get(pk=database.pk)
         _settle_found_committed(database, body.committed or (), at=at)
-        repeated = _find_repeated(database, body.request_id, at=at)
-        if repeated is not None:
-            return repeated
-        live = ExchangeProcess.objects.filter(database=database, status__in=LIVE).order_by("started_at", "pk")
-        for process_id, other_lane in live.values_list("pk", "lane"):
-            if overlap(lane, other_lane):
-                return Busy(process_id)
-        # The smaller of the server's limits and the ERP's.
-        files = min(settings.EXCHANGE_MAX_FILES, body.max_files or settings.EXCHANGE_MAX_FILES)
-        size = min(settings.EXCHANGE_MAX_MB, body.max_mb or settings.EXCHANGE_MAX_MB)
-        chosen = _pick_messages(database, lane=lane, senders=senders, limits=Limits(files, megabytes(size)))
-        if not chosen:
-            return Idle()
-        return Started(_begin(database, lane, chosen, request_id=body.request_id or "", at=at), chosen)
+        outcome = _start(database, lane, senders, body, at=at)
+        _record_request(database, lane, outcome, at=at)
+        return outcome
+
+
+def _start(
+    database: ExchangeDatabase, lane: list[str], senders: list[str], body: Start, *, at: datetime
+) -> Started | Busy | Idle:
+    repeated = _find_repeated(database, body.request_id, at=at)
+    if repeated is not None:
+        return repeated
+    live = ExchangeProcess.objects.filter(database=database, status__in=LIVE).order_by("started_at", "pk")
+    for process_id, other_lane in live.values_list("pk", "lane"):
+        if overlap(lane, other_lane):
+            return Busy(process_id)
+    # The smaller of the server's limits and the ERP's.
+    files = min(settings.EXCHANGE_MAX_FILES, body.max_files or settings.EXCHANGE_MAX_FILES)
+    size = min(settings.EXCHANGE_MAX_MB, body.max_mb or settings.EXCHANGE_MAX_MB)
+    chosen = _pick_messages(database, lane=lane, senders=senders, limits=Limits(files, megabytes(size)))
+    if not chosen:
+        return Idle()
+    return Started(_begin(database, lane, chosen, request_id=body.request_id or "", at=at), chosen)
+
+
+def _record_request(
+    database: ExchangeDatabase, lane: list[str], outcome: Started | Busy | Idle, *, at: datetime
+) -> None:
+    """Keep that the ERP has asked: an ERP that asks all the time writes it once in some seconds."""
+    # One that is ahead of this clock is no newer one: another node's clock is.
+    newer = LastRequest.objects.filter(database=database, asked_at__gt=at - RECORDED_EVERY, asked_at__lte=at)
+    if newer.exists():
+        return
+    answer = _ANSWERS[type(outcome)]
+    LastRequest.objects.update_or_create(database=database, defaults={"asked_at": at, "lane": lane, "answer": answer})
+
+
+_ANSWERS = {Started: LastRequest.Answer.OK, Busy: LastRequest.Answer.BUSY, Idle: LastRequest.Answer.IDLE}
 
 
 def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: Collection[str]) -> None:
@@ -133,7 +158,7 @@ def _find_repeated(database: ExchangeDatabase, request_id: str | None, *, at: da
         return None
     process.fence += 1  # an earlier answer that turns out to be cut must not end the process now
     process.save(update_fields=["fence"])
-    text = gettext_noop("The ERP asks for the answer again (%(request)s)")
+    text = gettext_noop("The ERP requests the response again (%(request)s)")
     write_process_log(process, text, request=request_id)
     return Started(process, messages)
 
@@ -194,7 +219,7 @@ def _begin(
     if taken != len(chosen):
         raise RuntimeError("a message left the queue while its database was locked")
     size = sum(message.size for message in chosen)
-    text = gettext_noop("Started with %(messages)s messages, %(bytes)s bytes")
+    text = gettext_noop("Started. Messages: %(messages)s, bytes: %(bytes)s")
     write_process_log(process, text, messages=len(chosen), bytes=size)
     record_process_event(process, "started", at=at, messages=[message.public_id for message in chosen])
     return process

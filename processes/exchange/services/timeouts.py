@@ -38,7 +38,7 @@ def _time_out(process_id: UUID, *, fence: int) -> None:
             return
         at = timezone.now()
         if process.status == Status.STARTED:
-            text = gettext_noop("No word from the ERP in time: the messages are offered again")
+            text = gettext_noop("The ERP did not respond in time: the messages are offered again")
             abort_process(process, Status.TIMED_OUT, at=at, template=text, was_silent=True)
         elif process.status == Status.READY_TO_COMMIT:
             put_in_doubt(process, at=at)

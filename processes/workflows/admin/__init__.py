@@ -1,5 +1,5 @@
 """Registers the admin pages of workflows."""
 
-from processes.workflows.admin import definitions, instances, subject_names, tasks
+from processes.workflows.admin import batches, definitions, drafts, instances, subject_names, tasks
 
-__all__ = ["definitions", "instances", "subject_names", "tasks"]
+__all__ = ["batches", "definitions", "drafts", "instances", "subject_names", "tasks"]

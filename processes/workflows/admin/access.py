@@ -1,5 +1,6 @@
 """The base of the workflow admins: whoever may read or write by REST may see or use the pages."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from django.core.exceptions import PermissionDenied
@@ -14,9 +15,7 @@ M = TypeVar("M", bound=Model)
 
 
 class WorkflowAdmin(BigTableAdmin[M]):
-    list_max_show_all = 0
-    list_filter_submit = True
-    actions = None
+    actions: Sequence[str] | None = None
 
     class Media:
         css = {"all": ["postern/sensors.css", "postern/messaging.css", "postern/workflows.css"]}

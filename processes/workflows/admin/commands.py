@@ -21,6 +21,7 @@ from processes.workflows.admin.values import editable_text, find_changed, show_v
 from processes.workflows.engine import state_queries
 from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowInstance
+from processes.workflows.reasons import translate_reason
 from processes.workflows.services.commands import command_instance
 from processes.workflows.services.incidents import DISPATCH_EFFECT
 
@@ -49,7 +50,7 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
     current = state_queries.get_variables(head.state or {})
     question = Question(
         title=gettext("Change the variables"),
-        text=gettext("This makes a new version. Conditions that wait for these values are checked at once."),
+        text=gettext("This creates a new version. Conditions that wait for these values are checked at once."),
         button=gettext("Change"),
     )
 
@@ -57,7 +58,7 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
         changes = find_changed(current, answers["variables"])
         if not changes and answers["version"] == head.number:
             return Outcome(
-                gettext("Nothing was changed: the variables are the same as before."), _page_of(instance), messages.INFO
+                gettext("Nothing changed: the variables are the same as before."), _page_of(instance), messages.INFO
             )
         body = {"command": "set_variables", "variables": changes}
         after = command_instance(
@@ -81,8 +82,8 @@ def retry_view(
     head = get_head(instance.pk)
     current = _get_inputs(incident, state_queries.get_variables(head.state or {}))
     question = Question(
-        title=gettext("Try it again?"),
-        text=incident.reason,
+        title=gettext("Try again?"),
+        text=translate_reason(incident.reason),
         button=gettext("Try again"),
     )
 
@@ -98,7 +99,7 @@ def retry_view(
         )
         if WorkflowIncident.objects.filter(pk=incident.pk, status=WorkflowIncident.Status.OPEN).exists():
             return _report_failure(instance)
-        return Outcome(gettext("It has been tried again; the incident is resolved."), _page_of(instance))
+        return Outcome(gettext("The retry succeeded; the incident is resolved."), _page_of(instance))
 
     initial = {"version": head.number, "variables": editable_text(current)}
     form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
@@ -119,7 +120,7 @@ def item_view(
     state = head.state or {}
     record = state.get("items", {}).get(item)
     if record is None:
-        messages.warning(request, gettext("This item is not there any more: the instance has moved on."))
+        messages.warning(request, gettext("This item no longer exists: the instance has moved on."))
         return HttpResponseRedirect(back)
     named = {"item": name_item(state, record)}
 

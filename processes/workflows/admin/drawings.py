@@ -1,8 +1,8 @@
 """Diagrams on admin pages: the drawing of a definition with marks on it, or a list of its elements instead."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import or_
 from uuid import UUID
@@ -10,14 +10,17 @@ from uuid import UUID
 from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from processes.workflows.admin.presentation import kind_label
 from processes.workflows.diagrams import state_label
 from processes.workflows.engine.definition import Node
-from processes.workflows.engine.diagram import Marks, draw_diagram, find_shown_state
+from processes.workflows.engine.diagram import Marks, Note, draw_diagram, find_shown_state
+from processes.workflows.engine.diagram.colours import BROKEN, FINISHED, OFFERED
+from processes.workflows.engine.file_difference import FileDifference, compare_files
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowRevision
-from processes.workflows.services.library import get_compiled
+from processes.workflows.services.definitions.library import get_compiled
 
 MOST_ELEMENTS = 300
 MOST_DRAWINGS = 5
@@ -48,10 +51,36 @@ class Drawing:
     more: int = 0
 
 
-def draw_revision(revision: WorkflowRevision) -> Drawing:
+def draw_revision(
+    revision: WorkflowRevision, *, against: WorkflowRevision | None = None, query: Mapping[str, str] | None = None
+) -> Drawing:
+    """Return the drawing of a revision; with what differs from another one marked on it, or what a query asks for."""
     called = (revision.definition_id, revision.number)
-    address = reverse("admin:workflows_revision_diagram", args=[quote(called[0]), called[1]])
-    return _drawing(called, revision.digest, address, Marks())
+    query = dict(query or ({} if against is None else {"against": str(against.number)}))
+    address = reverse("admin:workflows_revision_diagram", args=[quote(called[0]), called[1]], query=query)
+    if revision.is_executable:
+        drawing = _drawing(called, revision.digest, address, Marks())
+    else:  # it has no elements that could be listed
+        drawing = Drawing(str(revision.definition), address if has_diagram(called[0], revision.digest) else "", [])
+    if against is None:
+        return drawing
+    title = gettext("Revision %(number)s") % {"number": revision.number}
+    return replace(drawing, title=f"{drawing.title}: {title}")
+
+
+def compare_revisions(before: WorkflowRevision, after: WorkflowRevision) -> FileDifference:
+    return compare_files(bytes(before.source), bytes(after.source))
+
+
+def mark_changes(revision: WorkflowRevision, other: WorkflowRevision) -> Marks:
+    """Return the marks of a revision's drawing beside another: what only it has, and what they have differently."""
+    before, after = sorted((revision, other), key=lambda each: each.number)
+    found = compare_revisions(before, after)
+    is_newer = revision.number > other.number
+    alone = Note(FINISHED, "+", gettext("added")) if is_newer else Note(BROKEN, "−", gettext("removed"))
+    changed = Note(OFFERED, "~", gettext("changed"))
+    notes = {change.id: alone for change in (found.added if is_newer else found.removed)}
+    return Marks(notes={**{change.id: changed for change in found.changed}, **notes})
 
 
 def draw_state(

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from config.admin_base.pages import reason_field
 from messaging.models import Enterprise
@@ -21,22 +21,71 @@ LONGEST_REASON = 180
 """With the number of the version it fits into the cause of the new version, which has 200 characters."""
 
 
-class UploadForm(forms.Form):
-    file = forms.FileField(
-        label=_("File"),
-        help_text=_(
-            "BPMN 2.0 or CMMN 1.1 as your modeler saves it, up to 1 MB. Its process, which must be executable, or its "
-            "case needs an id."
-        ),
-        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".bpmn,.cmmn,.xml"}),
-    )
+class EnterpriseForm(forms.Form):
     enterprise = forms.ModelChoiceField(
         Enterprise.objects.filter(active=True),
         label=_("Enterprise"),
         required=False,
-        help_text=_("The owner: its messages reach only the owner's devices and databases. Empty: shared by all."),
+        help_text=_(
+            "The owner: its messages reach only the owner's devices and databases. Leave empty to share it with "
+            "everyone."
+        ),
         widget=AutocompleteSelect(WorkflowDefinition._meta.get_field("enterprise"), admin.site),
     )
+
+
+class _SeveralFilesWidget(UnfoldAdminFileFieldWidget):  # type: ignore[misc]
+    allow_multiple_selected = True
+
+
+class SeveralFilesField(forms.FileField):
+    """Any number of files; its value is a list."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        return [super(SeveralFilesField, self).clean(each, initial) for each in data or ()]
+
+
+def _shadow_field() -> forms.BooleanField:
+    return forms.BooleanField(
+        label=_("As a shadow"),
+        required=False,
+        help_text=_(
+            "Try it beside the current revision first: it is given what running instances are given, nothing of it is "
+            "sent, and you see where it differs."
+        ),
+        widget=UnfoldBooleanWidget,
+    )
+
+
+class UploadForm(EnterpriseForm):
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_(
+            "BPMN 2.0, CMMN 1.1 or DMN 1.3 as saved by your modeler, up to 1 MB. Each executable process and each "
+            "decision becomes a definition of its own."
+        ),
+        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".bpmn,.cmmn,.dmn,.xml"}),
+    )
+    linked_forms = SeveralFilesField(
+        label=_("Forms"),
+        required=False,
+        help_text=_("Forms that its user tasks link to (.form files), if any."),
+        widget=_SeveralFilesWidget(attrs={"accept": ".form,.json", "multiple": True}),
+    )
+    strict = forms.BooleanField(
+        label=_("Strict"),
+        required=False,
+        help_text=_("Refuse the file if something in it would have no effect."),
+        widget=UnfoldBooleanWidget,
+    )
+    drawing = forms.BooleanField(
+        label=_("Only to look at"),
+        required=False,
+        help_text=_("If the file cannot be run, keep it as a drawing."),
+        widget=UnfoldBooleanWidget,
+    )
+    shadow = _shadow_field()
+    field_order = ["file", "linked_forms", "enterprise"]
 
 
 class StartForm(forms.Form):
@@ -45,10 +94,10 @@ class StartForm(forms.Form):
         label=_("Record"),
         required=False,
         max_length=LONGEST_RECORD,
-        help_text=_("What it is about: an order, a sensor, a case. Events with the same record find this instance."),
+        help_text=_("What it is about: an order, a sensor, a case. Events with the same record reach this instance."),
         widget=UnfoldAdminTextInputWidget,
     )
-    variables = VariablesField(label=_("Variables"), help_text=_("JSON, by name. Empty: none."))
+    variables = VariablesField(label=_("Variables"), help_text=_("Variables as JSON (optional)"))
 
 
 class SeenForm(forms.Form):
@@ -57,10 +106,16 @@ class SeenForm(forms.Form):
     version = forms.IntegerField(min_value=0, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
 
 
+class OwnerForm(SeenForm, EnterpriseForm):
+    """Publishes the version of a draft that the person has seen."""
+
+    shadow = _shadow_field()
+
+
 class VariablesForm(SeenForm):
     variables = VariablesField(
         label=_("Variables"),
-        help_text=_("JSON, by name. What you change or add is set; what you leave out stays as it is."),
+        help_text=_("Variables as JSON. What you change or add is saved; what you leave out stays as it is."),
     )
 
 
@@ -69,14 +124,14 @@ class RetryForm(VariablesForm):
         label=_("Note"),
         required=False,
         max_length=1000,
-        help_text=_("What you found or fixed; it is stored with the incident, with your name."),
+        help_text=_("What you found or fixed; kept with the incident, with your name."),
         widget=UnfoldAdminTextInputWidget,
     )
     field_order = ["note", "variables"]
 
 
 class ReturnForm(SeenForm):
-    reason = reason_field(_("It is shown in the version tree, with your name."), longest=LONGEST_REASON)
+    reason = reason_field(_("Shown in the version tree, with your name."), longest=LONGEST_REASON)
 
 
 class CompareForm(forms.Form):

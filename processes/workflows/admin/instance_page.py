@@ -4,20 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from config.admin_base.times import format_local
+from notifications.event_titles import event_title_html
 from processes.workflows.admin.drawings import Drawing, draw_state, find_definitions, get_element_names
 from processes.workflows.admin.plan_card import PlanCard, build_plan_card
 from processes.workflows.admin.presentation import describe_cause, status_badge, time_html, wait_label
 from processes.workflows.admin.values import ShownValues, show_values
-from processes.workflows.admin.version_tree import draw_tree
+from processes.workflows.admin.version_tree.draw import Addresses
+from processes.workflows.admin.version_tree.draw import draw_tree as draw_svg
+from processes.workflows.admin.version_tree.lanes import draw_tree
+from processes.workflows.admin.version_tree.layout import lay_out
 from processes.workflows.engine import difference, state_queries
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
-from processes.workflows.selectors import find_open_incidents, list_versions
+from processes.workflows.reasons import translate_reason
+from processes.workflows.selectors import find_open_incidents, find_returns, list_versions
 
 MOST_OPEN = 100
 """How many tasks, timers, events and incidents a page lists at most, of each."""
@@ -60,6 +66,8 @@ class Tree:
     older: int | None
     """The next page begins below this version."""
     is_first: bool
+    drawing: SafeString | str
+    """The same as a picture, with the versions around every return; empty of a single version."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ class InstancePage:
     badge: SafeString
     drawings: list[Drawing]
     plan: PlanCard | None
-    incidents: Sequence[WorkflowIncident]
+    incidents: Sequence[tuple[WorkflowIncident, str, str]]
+    """With the name of the element and the reason in words."""
+    """Each with its reason in the reader's language."""
     tasks: list[OpenTask]
     timers: list[Waiting]
     events: list[Waiting]
@@ -94,7 +104,10 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
         # The elements of a case without a diagram are not listed: its plan shows them all.
         drawings=[each for each in drawings if each.address or not any(element.state for element in each.elements)],
         plan=build_plan_card(head, may_act=may_act),
-        incidents=incidents,
+        incidents=[
+            (incident, names.get(incident.element, incident.element), translate_reason(incident.reason))
+            for incident in incidents
+        ],
         tasks=[OpenTask(item, item.kind in FORMS) for item in open_items[:MOST_OPEN]],
         timers=_timers(state, names),
         events=_events(state, names),
@@ -121,7 +134,9 @@ def _timers(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
 
 def _events(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
     return [
-        Waiting(each["element"], names.get(each["element"], ""), wait_label(each["kind"]), each["name"])
+        Waiting(
+            each["element"], names.get(each["element"], ""), wait_label(each["kind"]), event_title_html(each["name"])
+        )
         for each in list(state.get("subscriptions", {}).values())[:MOST_OPEN]
     ]
 
@@ -132,7 +147,9 @@ def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act
     rows = list_versions(head.id).defer("revision__source", "skeleton", "bodies")
     found = list((rows.filter(number__lt=below) if below else rows)[: VERSIONS + 1])
     shown = found[:VERSIONS]
-    drawn = draw_tree([(row.number, row.parent) for row in shown], head=head.number, returns=_returns(head))
+    # Never returned: there is no need to look.
+    returns = find_returns(head.id, most=MOST_RETURNS) if head.epoch else {}
+    drawn = draw_tree([(row.number, row.parent) for row in shown], head=head.number, returns=returns)
     width = max((len(line.cells) for line in drawn), default=0)
     versions = [
         Version(
@@ -145,14 +162,21 @@ def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act
         )
         for row, line in zip(shown, drawn, strict=True)
     ]
-    return Tree(versions, shown[-1].number if len(found) > VERSIONS else None, is_first=not below)
+    older = shown[-1].number if len(found) > VERSIONS else None
+    drawing = _draw(head, returns, names) if head.number > 1 else ""
+    return Tree(versions, older, is_first=not below, drawing=drawing)
 
 
-def _returns(head: Head) -> dict[int, int]:
-    """Return the parents of the versions that returns have made."""
-    if not head.epoch:  # never returned: there is no need to look
-        return {}
-    rows = WorkflowVersion.objects.filter(instance=head.id, parent__lt=F("number") - 1).order_by("-number")
-    return {
-        number: parent for number, parent in rows.values_list("number", "parent")[:MOST_RETURNS] if parent is not None
+def _draw(head: Head, returns: Mapping[int, int], names: Mapping[str, str]) -> SafeString:
+    """Draw the tree: of the versions that are drawn, one query reads what happened, when, and by whom."""
+    nodes = lay_out(head.number, returns)
+    rows = WorkflowVersion.objects.filter(instance=head.id, number__in=[node.number for node in nodes])
+    titles = {
+        number: " · ".join(filter(None, [describe_cause(cause, names), format_local(at), actor]))
+        for number, cause, at, actor in rows.values_list("number", "cause", "at", "actor")
     }
+    addresses = Addresses(
+        version=lambda number: reverse("admin:workflows_instance_version", args=[head.id, number]),
+        older=lambda number: f"?before={number}#versions",
+    )
+    return draw_svg(nodes, titles, addresses)

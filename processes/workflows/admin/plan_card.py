@@ -15,7 +15,7 @@ from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.records import InstanceState, ItemRecord, sequence_number
 from processes.workflows.heads import Head
 from processes.workflows.models import WorkItem
-from processes.workflows.services.library import library_for
+from processes.workflows.services.definitions.library import library_for
 
 MOST_ITEMS = 300
 DEEPEST = 5

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.pages import badge
+from config.admin_base.times import time_element
 from config.common.errors import ApplicationError
-from config.common.times import format_time
+from notifications.event_titles import event_title
 from processes.workflows.engine.definition import NodeKind, TimerKind, Trigger
-from processes.workflows.errors import NotPossible, VersionConflict
+from processes.workflows.errors import NotPossible, TaskTaken, VersionConflict
 from processes.workflows.models.instance import Status
+from processes.workflows.reasons import translate_reason
 
 COLOURS = {
     Status.ACTIVE: "info",
@@ -50,11 +50,13 @@ KINDS: dict[str, Promise] = {
     NodeKind.SUB_PROCESS: _("sub-process"),
     NodeKind.EVENT_SUB_PROCESS: _("event sub-process"),
     NodeKind.CALL_ACTIVITY: _("call activity"),
+    NodeKind.BUSINESS_RULE_TASK: _("business rule task"),
     NodeKind.CASE_PLAN: _("case plan"),
     NodeKind.STAGE: _("stage"),
     NodeKind.HUMAN_TASK: _("human task"),
     NodeKind.PROCESS_TASK: _("process task"),
     NodeKind.CASE_TASK: _("case task"),
+    NodeKind.DECISION_TASK: _("decision task"),
     NodeKind.MILESTONE: _("milestone"),
     NodeKind.TIMER_LISTENER: _("timer event listener"),
     NodeKind.USER_LISTENER: _("user event listener"),
@@ -62,7 +64,7 @@ KINDS: dict[str, Promise] = {
 WAITED_FOR: dict[str, Promise] = {
     TimerKind.DATE: pgettext_lazy("timer", "at a time"),
     TimerKind.DURATION: pgettext_lazy("timer", "after a time"),
-    TimerKind.CYCLE: pgettext_lazy("timer", "again and again"),
+    TimerKind.CYCLE: pgettext_lazy("timer", "repeatedly"),
     Trigger.MESSAGE: pgettext_lazy("event", "message"),
     Trigger.SIGNAL: pgettext_lazy("event", "signal"),
 }
@@ -84,6 +86,7 @@ CAUSES: dict[str, Promise] = {
     "terminate": _("terminated"),
     "migrate": _("moved to another revision"),
     "start_item": _("item started:"),
+    "plan": _("item planned:"),
     "occur": _("event occurred:"),
     "disable": _("item disabled:"),
     "reenable": _("item enabled again:"),
@@ -92,6 +95,8 @@ CAUSES: dict[str, Promise] = {
     "terminate_item": _("item terminated:"),
     "complete_item": _("item completed:"),
     "close": _("closed"),
+    "reactivate": _("reactivated"),
+    "reactivate_item": _("item reactivated:"),
 }
 
 
@@ -111,21 +116,21 @@ ITEM_COMMANDS: dict[str, CommandWording] = {
     "start": CommandWording(
         _("Start"),
         _("Start “%(item)s”?"),
-        _("It becomes active, and its work begins."),
+        _("It becomes active and its work begins."),
         _("Started: “%(item)s”."),
         is_frequent=True,
     ),
     "occur": CommandWording(
-        _("Occur"),
+        _("Mark as occurred"),
         _("Has “%(item)s” happened?"),
-        _("Whatever waits for this event begins or ends at once."),
+        _("Everything waiting for this event begins or ends at once."),
         _("Occurred: “%(item)s”."),
         is_frequent=True,
     ),
     "complete_item": CommandWording(
         _("Complete"),
         _("Complete “%(item)s”?"),
-        _("It counts as done, and whatever in it has not begun ends with it."),
+        _("It counts as done, and everything in it that has not begun ends with it."),
         _("Completed: “%(item)s”."),
         is_frequent=True,
     ),
@@ -138,27 +143,34 @@ ITEM_COMMANDS: dict[str, CommandWording] = {
     "reenable": CommandWording(
         _("Enable again"),
         _("Enable “%(item)s” again?"),
-        _("It can be started then."),
+        _("It can then be started."),
         _("Enabled again: “%(item)s”."),
     ),
     "suspend_item": CommandWording(
         _("Suspend"),
         _("Suspend “%(item)s”?"),
-        _("Its timers, jobs and events wait until it is resumed, and so do its tasks."),
+        _("Its timers, jobs, events and tasks wait until it is resumed."),
         _("Suspended: “%(item)s”."),
     ),
     "resume_item": CommandWording(
         _("Resume"),
         _("Resume “%(item)s”?"),
-        _("Timers that have become due meanwhile fire at once, and events that came meanwhile are handled now."),
+        _("Timers that became due meanwhile fire at once, and events that arrived meanwhile are processed now."),
         _("Resumed: “%(item)s”."),
+    ),
+    "reactivate_item": CommandWording(
+        _("Reactivate"),
+        _("Reactivate “%(item)s”?"),
+        _("It has failed; its work begins again from the start."),
+        _("Reactivated: “%(item)s”."),
+        is_frequent=True,
     ),
     "terminate_item": CommandWording(
         _("Terminate"),
         _("Terminate “%(item)s”?"),
         _(
-            "It ends without being completed, and everything in it ends with it. What it has done outside stays done. "
-            "The instance can be returned to an earlier version."
+            "It ends without being completed, and everything in it ends with it. What it has done outside is not "
+            "undone. The instance can be returned to an earlier version."
         ),
         _("Terminated: “%(item)s”."),
         needs_confirmation=True,
@@ -180,7 +192,8 @@ def describe_cause(cause: str, names: Mapping[str, str]) -> str:
         what = "start_item"  # an item of a case; an instance as a whole is about nothing else
     if what not in CAUSES:
         return cause
-    return " ".join(filter(None, [str(CAUSES[what]), names.get(about, about)]))
+    about = event_title(about) if what == "event" else names.get(about, about)
+    return " ".join(filter(None, [str(CAUSES[what]), about]))
 
 
 def status_badge(status: str) -> SafeString:
@@ -198,12 +211,7 @@ def wait_label(kind: str) -> str:
 
 def time_html(time: datetime) -> SafeString:
     """Show a time to the second, as versions of an instance follow each other within a minute."""
-    try:
-        local = localtime(time)
-        text = f"{date_format(local, 'DATE_FORMAT')} {date_format(local, 'H:i:s')}"
-    except OverflowError:  # the last hours of the year 9999 do not exist in time zones east of UTC
-        text = format_time(time)
-    return format_html('<span class="pst-nowrap">{}</span>', text)
+    return format_html('<span class="pst-nowrap">{}</span>', time_element(time))
 
 
 def age_html(time: datetime) -> SafeString:
@@ -211,17 +219,23 @@ def age_html(time: datetime) -> SafeString:
     age = timezone.now() - time
     seconds = max(0, round(age.total_seconds()))
     words = gettext("%(seconds)s s") % {"seconds": seconds} if seconds < 60 else timesince(time, depth=1)
-    exact = date_format(localtime(time), "DATETIME_FORMAT")
-    return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, words)
+    return time_element(time, words)
 
 
 def explain_refusal(error: ApplicationError) -> str:
     """Return why a service refused a request, in words for staff."""
     if isinstance(error, VersionConflict):
         return gettext(
-            "The instance has moved on since you opened this page: it is at version %(version)s now. Nothing has been "
-            "done. Look at it again; if it still fits, send this once more."
+            "The instance has changed since you opened this page: it is now at version %(version)s. Nothing has been "
+            "done. Check it again; if this is still right, send it once more."
         ) % {"version": error.data.get("version", "?")}
+    if isinstance(error, TaskTaken):
+        return gettext("%(name)s already has this task.") % {"name": error.data.get("assignee", "?")}
     if isinstance(error, NotPossible):
-        return gettext("That is not possible now: %(reason)s") % {"reason": error.data.get("reason", "")}
+        return gettext("Not possible now: %(reason)s") % {"reason": translate_reason(str(error.data.get("reason", "")))}
     return error.message
+
+
+def show_name(name: str, *, is_known: bool) -> SafeString | str:
+    """Return the name of a user or a group; one that nobody has is marked, for nobody gets the task by it."""
+    return name if is_known else format_html("{} {}", name, badge(gettext("no such name"), "warning"))

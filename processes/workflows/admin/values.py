@@ -79,7 +79,7 @@ class VariablesField(forms.CharField):
             return {}
         typed = parse_typed_json(text)
         if not isinstance(typed, dict):
-            raise forms.ValidationError(gettext('Must be a map of names to values, like {"amount": 5}.'))
+            raise forms.ValidationError(gettext('Must be a JSON object, for example {"amount": 5}.'))
         return typed
 
 

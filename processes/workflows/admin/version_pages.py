@@ -27,11 +27,11 @@ from processes.workflows.admin.drawings import (
 )
 from processes.workflows.admin.forms import CompareForm, ReturnForm
 from processes.workflows.admin.instance_page import all_variables
-from processes.workflows.admin.presentation import describe_cause, explain_refusal, status_badge
+from processes.workflows.admin.presentation import describe_cause, explain_refusal, status_badge, wait_label
 from processes.workflows.admin.values import ShownValue, ShownValues, show_value, show_values
 from processes.workflows.diagrams import respond_with_diagram, state_label
 from processes.workflows.heads import get_head
-from processes.workflows.models import WorkflowInstance
+from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.presentation import present_difference
 from processes.workflows.selectors import LoadedVersion, find_open_incidents, get_revision, get_version
 from processes.workflows.services.returns import preview_return, return_if_unchanged
@@ -100,7 +100,9 @@ def version_view(model_admin: Admin, request: HttpRequest, instance: WorkflowIns
         may_return=number != instance.head and loaded.state is not None,
     )
     title = gettext("Version %(number)s") % {"number": number}
-    return _render(model_admin, request, instance, "admin/workflows/version.html", title, page=page)
+    return _render(
+        model_admin, request, instance, "admin/workflows/version.html", title, page=page, traced=loaded.version
+    )
 
 
 def compare_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance) -> HttpResponse:
@@ -132,7 +134,7 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
     question = Question(
         title=gettext("Return to version %(number)s?") % {"number": number},
         text=gettext(
-            "Nothing is deleted: what came after it stays in the tree as a branch, and can be returned to as well."
+            "Nothing is deleted: everything after it stays in the tree as a branch, and can be returned to as well."
         ),
         button=gettext("Return"),
         dangerous=True,
@@ -147,7 +149,7 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
             actor=actor_of(request),
             at=timezone.now(),
         )
-        return Outcome(gettext("The instance is back at version %(number)s.") % {"number": number}, back)
+        return Outcome(gettext("The instance has been returned to version %(number)s.") % {"number": number}, back)
 
     initial = {"version": instance.head}
     form = ReturnForm(request.POST) if request.method == "POST" else ReturnForm(initial=initial)
@@ -227,15 +229,24 @@ def _list_entries(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]
         "effect": gettext("effect"),
         "item": gettext("plan item"),
     }
+    recalled = gettext("(sent, not received yet: will be recalled)")
     rows = [
         ListedEntry(
             words.get(entry["what"], entry["what"]),
             names.get(entry["element"]) or entry["element"],
-            " ".join(filter(None, [state_label(entry["kind"]), entry.get("name", "")])),
+            " ".join(filter(None, [_say_kind(entry), entry.get("name", ""), recalled if "recalled" in entry else ""])),
         )
         for entry in entries[:MOST_LISTED]
     ]
     return {"rows": rows, "count": len(entries), "more": max(0, len(entries) - MOST_LISTED)}
+
+
+def _say_kind(entry: Mapping[str, Any]) -> str:
+    """Return in words what kind of task or timer it is, or in which state a plan item."""
+    kind = entry["kind"]
+    if entry["what"] == "task" and kind in WorkItem.Kind.values:
+        return str(WorkItem.Kind(kind).label)
+    return wait_label(kind) if entry["what"] == "timer" else state_label(kind)
 
 
 def get_instance(model_admin: Admin, request: HttpRequest, instance_id: UUID) -> WorkflowInstance:

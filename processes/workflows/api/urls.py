@@ -1,12 +1,29 @@
 from django.urls import path
 
-from processes.workflows.api import definitions, events, external_tasks, instances
+from processes.workflows.api import (
+    batches,
+    decisions,
+    definitions,
+    events,
+    external_tasks,
+    instances,
+    scenarios,
+    shadow,
+    tasks,
+)
 
 urlpatterns = [
     path("workflows/definitions/", definitions.DefinitionsView.as_view()),
     path("workflows/definitions/<str:key>/revisions/", definitions.RevisionsView.as_view()),
     path("workflows/definitions/<str:key>/revisions/<int:number>/", definitions.RevisionView.as_view()),
     path("workflows/definitions/<str:key>/revisions/<int:number>/diagram.svg", definitions.DiagramView.as_view()),
+    path("workflows/definitions/<str:key>/revisions/<int:number>/figures/", definitions.FiguresView.as_view()),
+    path("workflows/decisions/<str:key>/evaluate/", decisions.EvaluateView.as_view()),
+    path("workflows/definitions/<str:key>/scenarios/", scenarios.ScenariosView.as_view()),
+    path("workflows/definitions/<str:key>/scenarios/run/", scenarios.RehearsalView.as_view()),
+    path("workflows/definitions/<str:key>/shadow/", shadow.ShadowView.as_view()),
+    path("workflows/definitions/<str:key>/shadow/promote/", shadow.PromoteView.as_view()),
+    path("workflows/definitions/<str:key>/shadow/discard/", shadow.DiscardView.as_view()),
     path("workflows/instances/", instances.InstancesView.as_view()),
     path("workflows/instances/<uuid:instance_id>/", instances.InstanceView.as_view()),
     path("workflows/instances/<uuid:instance_id>/commands/", instances.CommandsView.as_view()),
@@ -14,9 +31,19 @@ urlpatterns = [
     path("workflows/instances/<uuid:instance_id>/versions/<int:number>/", instances.VersionView.as_view()),
     path("workflows/instances/<uuid:instance_id>/diff/", instances.DifferenceView.as_view()),
     path("workflows/instances/<uuid:instance_id>/return/", instances.ReturnView.as_view()),
-    path("workflows/tasks/", instances.TasksView.as_view()),
+    path("workflows/batches/", batches.BatchesView.as_view()),
+    path("workflows/batches/<uuid:batch_id>/", batches.BatchView.as_view()),
+    path("workflows/batches/<uuid:batch_id>/instances/", batches.BatchItemsView.as_view()),
+    path("workflows/batches/<uuid:batch_id>/run/", batches.RunView.as_view()),
+    path("workflows/batches/<uuid:batch_id>/undo/", batches.UndoView.as_view()),
+    path("workflows/tasks/", tasks.TasksView.as_view()),
+    path("workflows/tasks/<str:task>/claim/", tasks.ClaimView.as_view()),
+    path("workflows/tasks/<str:task>/unclaim/", tasks.UnclaimView.as_view()),
+    path("workflows/tasks/<str:task>/assign/", tasks.AssignView.as_view()),
+    path("workflows/tasks/<str:task>/set/", tasks.ScheduleView.as_view()),
     path("workflows/events/", events.EventsView.as_view()),
     path("workflows/external-tasks/fetch/", external_tasks.FetchView.as_view()),
     path("workflows/external-tasks/<str:task>/complete/", external_tasks.CompleteView.as_view()),
     path("workflows/external-tasks/<str:task>/fail/", external_tasks.FailView.as_view()),
+    path("workflows/external-tasks/<str:task>/extend-lock/", external_tasks.ExtendLockView.as_view()),
 ]

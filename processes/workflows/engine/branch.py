@@ -24,7 +24,8 @@ def branch_state(
     Durations and cycles keep the time they had left when the state was taken; a date stays the same date. The order of
     ids is kept, so that the same commands lead to the same states.
     """
-    names = _assign_new_ids(state, epoch)
+    ids = [key for section in SECTIONS for key in state.get(section) or {}]  # type: ignore[attr-defined]
+    names = {key: f"{epoch}.{count}" for count, key in enumerate(sorted(ids, key=sequence_number), start=1)}
     # The counter goes on after these ids: no id of the epoch is used twice.
     renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}
     for section in SECTIONS:
@@ -42,12 +43,8 @@ def branch_state(
                 item["paused"] = [_restart_timer(timer, taken_at=taken_at, at=at) for timer in item["paused"]]
     if "compensations" in state:
         renewed["compensations"] = _rename_entries(state["compensations"], names)
+    renewed.pop("decisions", None)  # a return evaluates none
     return renewed
-
-
-def _assign_new_ids(state: InstanceState, epoch: int) -> dict[str, str]:
-    keys = [key for section in SECTIONS for key in state.get(section) or {}]  # type: ignore[attr-defined]
-    return {key: f"{epoch}.{count}" for count, key in enumerate(sorted(keys, key=sequence_number), start=1)}
 
 
 def _rename_references(record: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

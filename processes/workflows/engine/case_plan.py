@@ -69,6 +69,8 @@ class PlanItem:
     is_blocking: bool = True
     auto_completes: bool = False
     """Of stages and of the case plan model."""
+    neutral: str = ""
+    """`waiting`: while it waits to be started it does not keep its stage from completing; `always`: never does."""
     called_by: Expression | None = None
     """Of process and case tasks: gives the key of what is run, when the file does not name it."""
 

@@ -46,14 +46,10 @@ def _compare_variables(before: InstanceState, after: InstanceState) -> Variables
         "changed": {
             name: {"before": old[name], "after": new[name]}
             for name in sorted(old.keys() & new.keys())
-            if _is_different(old[name], new[name])
+            # As JSON does: true is not 1, and maps have no order.
+            if json.dumps(old[name], sort_keys=True) != json.dumps(new[name], sort_keys=True)
         },
     }
-
-
-def _is_different(one: Any, other: Any) -> bool:
-    """Compare as JSON does: true is not 1, and maps have no order."""
-    return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
 
 
 def _count_active(state: InstanceState) -> Counter[str]:

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from processes.workflows.engine.cron import Cron, NotCron, is_cron, parse_cron
+
 
 class NotIso(ValueError):
     """The text is not what ISO 8601 calls a duration, a time or a repeating interval."""
@@ -30,12 +32,25 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class Calendar:
+    """Times by the calendar, of a cron expression."""
+
+    cron: Cron
+
+    def after(self, time: datetime) -> datetime:
+        try:
+            return self.cron.after(time)
+        except NotCron as error:
+            raise NotIso(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Cycle:
     """A repeating interval: `R3/PT10M` fires three times, `R/PT1H` for ever."""
 
     count: int | None
     """How often in all; None: without an end."""
-    interval: Duration
+    interval: "Duration | Calendar"
     text: str
     """The interval as it was written."""
     start: datetime | None = None
@@ -70,8 +85,20 @@ def parse_datetime(text: str) -> datetime:
         raise NotIso(_TIME_EXPECTED) from error
 
 
+def parse_interval(text: str) -> Duration | Calendar:
+    """Parse what a cycle repeats by: a duration, or a cron expression."""
+    if not is_cron(text):
+        return parse_duration(text)
+    try:
+        return Calendar(parse_cron(text.strip()))
+    except NotCron as error:
+        raise NotIso(str(error)) from error
+
+
 def parse_cycle(text: str) -> Cycle:
-    """Parse `R3/PT10M`, `R/PT1H` or, with its first time, `R5/2030-01-01T08:00:00Z/P1D`."""
+    """Parse `R3/PT10M`, `R/PT1H` or, with its first time, `R5/2030-01-01T08:00:00Z/P1D`; or a cron expression."""
+    if is_cron(text):
+        return Cycle(None, parse_interval(text), text.strip())
     match = _CYCLE.fullmatch(text.strip())
     if match is None:
         raise NotIso("A cycle is written like R3/PT10M (three times) or R/PT1H (without an end).")

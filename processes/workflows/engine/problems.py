@@ -14,6 +14,8 @@ class Problem:
     element: str
     line: int
     message: str
+    name: str = ""
+    """The element's name, as its author knows it; empty: it has none."""
 
 
 class InvalidDefinition(Exception):

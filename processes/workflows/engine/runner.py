@@ -3,8 +3,9 @@
 First the command is applied, then the steps that it has queued are run until everything waits for something outside.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from processes.workflows.engine.cases.commands import (
     apply_item_command,
     close_case,
     is_case,
+    reactivate_case,
     resume_case,
     suspend_case,
     terminate_case,
@@ -28,10 +30,13 @@ from processes.workflows.engine.execution.completion import complete_scope, end_
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.engine.execution.limits import MAX_VARIABLES, estimate_size, is_json, is_name
 from processes.workflows.engine.execution.loops import begin_loop
-from processes.workflows.engine.execution.records import Effect, InstanceState, Library, TaskRecord, Variables
+from processes.workflows.engine.execution.records import Effect, InstanceState, Library, Place, TaskRecord, Variables
 from processes.workflows.engine.execution.scopes import begin_scope, find_first_elements, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import write_variables
+from processes.workflows.engine.execution.variables import write_results, write_variables
+from processes.workflows.engine.execution.visits import note_entry
+from processes.workflows.engine.expressions import ExpressionFailed
+from processes.workflows.engine.migration import begin_migration
 
 __all__ = [
     "Command",
@@ -54,6 +59,20 @@ class CommandOutcome:
     """Published after the commit, in order; running the command again gives the same ids."""
     trace: tuple[tuple[str, str], ...] = ()
     """`enter`, `leave` or `cancel`, and the element, in the order in which it happened."""
+    entered: Mapping[Place, int] = field(default_factory=dict)
+    """How often each element was entered."""
+    occurred: Mapping[Place, int] = field(default_factory=dict)
+    """The same of milestones and event listeners, at which nothing stands."""
+
+    def followed_by(self, other: "CommandOutcome") -> "CommandOutcome":
+        """Return the outcome of both commands, of which the other was run against the state of this one."""
+        return CommandOutcome(
+            other.state,
+            (*self.effects, *other.effects),
+            (*self.trace, *other.trace),
+            Counter(self.entered) + Counter(other.entered),
+            Counter(self.occurred) + Counter(other.occurred),
+        )
 
 
 def run_command(library: Library, state: InstanceState | None, command: Command, at: datetime) -> CommandOutcome:
@@ -67,18 +86,26 @@ def run_command(library: Library, state: InstanceState | None, command: Command,
         raise CommandRejected("The instance has been started already.")
     if state is None:
         work = _start_instance(library, command, at)
+    elif command["command"] == "migrate":
+        if state["status"] not in ("active", "suspended"):
+            raise CommandRejected(f"The instance is {state['status']}.")
+        work = begin_migration(library, state, command, at)
     else:
         work = UnitOfWork(library, state, at)
         _apply_command(work, command)
     if work.status == "active":
         _run_queue(work)
-    return CommandOutcome(work.build_state(), tuple(work.effects), tuple(work.trace))
+    if command["command"] == "reactivate" and work.status != "active":
+        raise CommandRejected("Nothing has ended with the case that could begin again.")
+    return CommandOutcome(work.build_state(), tuple(work.effects), tuple(work.trace), work.entered, work.occurred)
 
 
 def _start_instance(library: Library, command: Command, at: datetime) -> UnitOfWork:
     """Create the unit of work of a new instance."""
     key, revision = command["definition"]
     definition, revision = library(key, revision)
+    if definition.decision is not None:
+        raise CommandRejected("A decision is evaluated; it has no instances.")
     variables = _read_variables(command)
     record = command.get("record") or ""
     state: InstanceState = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
@@ -97,18 +124,21 @@ def _start_instance(library: Library, command: Command, at: datetime) -> UnitOfW
     if definition.plan is not None:
         work.enqueue("begin_case", scope)
     else:
-        begin_scope(work, scope, _choose_start(definition, command.get("start")))
+        begin_scope(work, scope, _choose_start(definition, command.get("start"), variables))
     return work
 
 
-def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]:
-    """Return the start event named by the command; else the process must have exactly one without a trigger."""
+def _choose_start(definition: Definition, chosen: str | None, variables: Variables) -> tuple[str, ...]:
+    """Return the start event named by the command; else the one without a trigger, or one whose condition holds."""
     starts = definition.starts.get(definition.key, ())
     if chosen is not None:
         if chosen not in starts:
             raise CommandRejected(f"The process has no start event {chosen}.")
         return (chosen,)
     plain = [key for key in starts if definition.nodes[key].trigger is Trigger.NONE]
+    conditional = [key for key in starts if definition.nodes[key].trigger is Trigger.CONDITION]
+    if not plain and conditional:
+        return (_choose_by_condition(definition, conditional, variables),)
     if starts and len(plain) != 1:
         raise CommandRejected("The process does not have exactly one start event without a trigger.")
     try:
@@ -117,13 +147,26 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
         raise CommandRejected(failed.reason) from failed
 
 
+def _choose_by_condition(definition: Definition, starts: Sequence[str], variables: Variables) -> str:
+    """Return the first of these start events whose condition holds for what the instance is started with."""
+    for key in starts:
+        event = definition.nodes[key].event
+        try:
+            if event is not None and event.condition is not None and event.condition.evaluate(variables):
+                return key
+        except ExpressionFailed:
+            continue  # over a variable that is not there: it does not hold
+    raise CommandRejected("The condition of no start event holds.")
+
+
 def _apply_command(work: UnitOfWork, command: Command) -> None:
     """Apply a command to a started instance."""
-    name = command["command"]
+    # A discretionary item waits enabled until it is planned, so to plan it is to start it.
+    name: str = "start" if command["command"] == "plan" else command["command"]
     work.hops = command.get("hops", 0)
-    # The one command that an ended case accepts.
-    if name == "close" and is_case(work):
-        close_case(work)
+    # The commands that an ended case accepts.
+    if name in _OF_ENDED_CASES and is_case(work):
+        _OF_ENDED_CASES[name](work)
         return
     if work.status not in ("active", "suspended"):
         raise CommandRejected(f"The instance is {work.status}.")
@@ -132,26 +175,31 @@ def _apply_command(work: UnitOfWork, command: Command) -> None:
     if name in ITEM_COMMANDS:
         apply_item_command(work, name, command)
         return
-    handle = _COMMANDS.get(name)
+    handle = _COMMANDS.get(str(name))
     if handle is None:
         raise CommandRejected(f"A {'case' if is_case(work) else 'process'} does not support the command {name}.")
     handle(work, command)
+
+
+_OF_ENDED_CASES = {"close": close_case, "reactivate": reactivate_case}
 
 
 def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
     # The answer of a handler continues the chain that has led to its task.
     work.hops = command.get("hops", task.get("hops", 0))
-    write_variables(work, task["scope"], _read_variables(command), task["element"])
+    returned = _read_variables(command)
+    node = work.definition(task["scope"]).nodes[task["element"]]
+    write_results(work, task["scope"], node, returned, task.get("inputs", {}))
     finish_activity(work, task["token"])
 
 
 def _fail_job(work: UnitOfWork, command: Command) -> None:
     task = _get_task(work, command, _JOB_KINDS)
-    reason = str(command.get("error") or "The work failed.")
+    reason = str(command.get("error") or "")
     code = command.get("code")
     if not code:
-        raise CommandFailed(task["element"], reason)
+        raise CommandFailed(task["element"], reason or "The work failed.")
     work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], _read_variables(command), task["element"])
     events.raise_error(work, task["token"], str(code), reason)
@@ -267,6 +315,7 @@ def _run_queue(work: UnitOfWork) -> None:
             return
         # Last, when nothing moves any more: until then a token or an item may still arrive.
         if not flows.open_inclusive_join(work) and not (len(work.items) and complete_innermost_stage(work)):
+            flows.fail_if_stuck(work)
             return
 
 
@@ -290,7 +339,7 @@ def _enter_element(work: UnitOfWork, token: str, flow: str | None) -> None:
     if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
         begin_loop(work, token, node, node.loop)
         return
-    work.trace.append(("enter", node.id))
+    note_entry(work, record["scope"], node.id)
     enter = _ENTER.get(node.kind)
     if enter is None:
         begin_activity(work, token, node)
@@ -316,6 +365,7 @@ _WHILE_SUSPENDED = frozenset({"resume", "terminate", "set_variables"})
 _STEPS: dict[str, Callable[..., None]] = {
     "enter": _enter_element,
     "end": complete_scope,
+    "cancel_transaction": events.cancel_transaction,
     "terminate": terminate_scope,
     "begin_case": begin_case,
     "case_ended": end_case,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from importlib import resources
 
-from processes.workflows.services.publish import publish_definition
+from processes.workflows.services.definitions.publish import publish_definition
 
 
 def publish_examples(*, actor: str, at: datetime) -> None:

@@ -7,11 +7,12 @@ from messaging.models import Enterprise
 
 
 class WorkflowDefinition(models.Model):
-    """A published process or case, under the id it has in its file; its revisions hold the files."""
+    """A published process, case or decision, under the id it has in its file; its revisions hold the files."""
 
     class Kind(models.TextChoices):
         BPMN = "bpmn", "BPMN"
         CMMN = "cmmn", "CMMN"
+        DMN = "dmn", "DMN"
 
     key = models.CharField(_("key"), max_length=200, primary_key=True)
     enterprise = models.ForeignKey(
@@ -20,7 +21,7 @@ class WorkflowDefinition(models.Model):
     """The owner: messages of the definition reach its devices and databases alone. None: shared by all."""
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     name = models.CharField(_("name"), max_length=200, blank=True)
-    newest = models.PositiveIntegerField(_("newest revision"), default=0)
+    newest = models.PositiveIntegerField(_("latest revision"), default=0)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     class Meta:
@@ -47,6 +48,10 @@ class WorkflowRevision(models.Model):
     source = models.BinaryField(_("source"))
     """The bytes as they came: the file names its encoding itself."""
     digest = models.CharField(max_length=64, editable=False)
+    is_executable = models.BooleanField(_("executable"), default=True)
+    """Else it is kept to look at: no instance starts with it."""
+    counted_from = models.DateTimeField(null=True, editable=False)
+    """Since when the visits of its elements are counted: what stood somewhere before is not known to their totals."""
     actor = models.CharField(_("who"), max_length=160, blank=True)
     created_at = models.DateTimeField(_("published"), db_default=Now(), editable=False)
 

@@ -19,7 +19,7 @@ class WorkflowEffect(models.Model):
 
     class Status(models.TextChoices):
         WAITING = "waiting", pgettext_lazy("effect", "waiting")
-        LEFT = "left", pgettext_lazy("effect", "left")
+        LEFT = "left", pgettext_lazy("effect", "sent")
         CANCELLED = "cancelled", pgettext_lazy("effect", "cancelled")
         REFUSED = "refused", pgettext_lazy("effect", "refused")
 
@@ -34,7 +34,9 @@ class WorkflowEffect(models.Model):
     inputs = models.TextField(_("inputs"), blank=True)
     status = models.CharField(_("status"), max_length=9, choices=Status.choices, default=Status.WAITING)
     at = models.DateTimeField(_("time"))
-    left_at = models.DateTimeField(_("left"), null=True)
+    left_at = models.DateTimeField(_("sent"), null=True)
+    delivery = models.BigIntegerField(null=True, editable=False)
+    """Of a webhook: the id of the delivery, by which a return can recall it."""
     due_at = models.DateTimeField(_("due"), null=True)
     fence = models.BigIntegerField(default=0)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)

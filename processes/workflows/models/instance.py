@@ -1,5 +1,5 @@
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -43,6 +43,8 @@ class WorkflowInstance(models.Model):
     start_key = models.CharField(max_length=300, null=True, unique=True, editable=False)
     """The event, time or form that started it, with the element: each starts one instance only."""
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    shadow = models.BigIntegerField(null=True, editable=False)
+    """The shadow that hears what this instance is given: set when it starts. It may have ended since."""
 
     class Meta:
         db_table = "workflows_instance"
@@ -63,6 +65,9 @@ class WorkflowInstance(models.Model):
             # Lists by status, by definition, by record, newest first.
             models.Index(name="instance_status", fields=["status", "-id"]),
             models.Index(name="instance_definition", fields=["definition", "-id"]),
+            # Of one definition those that are in a status, which may be few among many.
+            models.Index(name="instance_definition_status", fields=["definition", "status", "-id"]),
+            models.Index(name="instance_revision", fields=["revision", "-id"]),
             models.Index(name="instance_record", fields=["record", "-id"], condition=~Q(record="")),
             # Retention finds what ended long ago.
             models.Index(name="instance_ended", fields=["ended_at"], condition=Q(ended_at__isnull=False)),
@@ -114,6 +119,10 @@ class WorkflowVersion(models.Model):
         indexes = [
             # The trace collects what one call caused.
             models.Index(name="version_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
+            # The tree of an instance is known by its returns alone (`sql/returns.sql`).
+            models.Index(
+                name="version_return", fields=["instance", "-number"], condition=Q(parent__lt=F("number") - 1)
+            ),
         ]
 
     def __str__(self) -> str:

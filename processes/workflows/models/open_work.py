@@ -1,5 +1,7 @@
 """Open work: tasks, timers and subscriptions of instances, as rows that can be found; the state is the truth."""
 
+from datetime import UTC, datetime
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -8,12 +10,20 @@ from django.utils.translation import pgettext_lazy
 from processes.workflows.ids import public_task_id
 from processes.workflows.models.instance import WorkflowInstance
 
+NO_DEADLINE = datetime(9999, 12, 31, tzinfo=UTC)
+"""Of tasks that are due at no time: they are sorted behind all others, by the same index on either database."""
+DEFAULT_PRIORITY = 50
+"""As other engines have it."""
+
 
 class WorkItem(models.Model):
     """A task of an instance, open or past.
 
     `due_at` is when an external task or a job may be claimed: now, at the end of a lock, or after a delay. Without it
     nobody may claim it: it needs a person, has an open incident, or its instance is suspended.
+
+    Whose a task for people is, its deadline and its priority begin as the file says (the state keeps that) and are
+    changed here alone: that is about people, and no new state of the instance.
     """
 
     class Kind(models.TextChoices):
@@ -27,8 +37,9 @@ class WorkItem(models.Model):
         OPEN = "open", pgettext_lazy("work item", "open")
         DONE = "done", pgettext_lazy("work item", "done")
         CANCELLED = "cancelled", pgettext_lazy("work item", "cancelled")
-        ABANDONED = "abandoned", pgettext_lazy("work item", "abandoned")
+        ABANDONED = "abandoned", pgettext_lazy("work item", "cancelled by a return")
 
+    FOR_PEOPLE = (Kind.USER, Kind.MANUAL)
     CLAIMABLE = (Kind.EXTERNAL, Kind.JOB)
     """Kinds that workers claim; the others wait for a person or an event."""
 
@@ -53,10 +64,27 @@ class WorkItem(models.Model):
     due_at = models.DateTimeField(_("due"), null=True)
     fence = models.BigIntegerField(default=0)
     worker = models.CharField(_("worker"), max_length=160, blank=True)
-    retries = models.PositiveIntegerField(_("tries left"), null=True)
+    retries = models.PositiveIntegerField(_("attempts left"), null=True)
     """Nothing: nobody has failed yet."""
     last_error = models.TextField(_("last error"), blank=True)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    detail = models.CharField(_("detail"), max_length=100, blank=True, default="")
+    """Which round of a loop it is, in words."""
+    assignee = models.CharField(_("assignee"), max_length=150, blank=True, default="")
+    """A user name, as the file or a person gave it: nobody need have it."""
+    owner = models.CharField(_("owner"), max_length=150, blank=True, default="")
+    """Who has delegated it: to them it goes back."""
+    deadline_at = models.DateTimeField(_("due"), default=NO_DEADLINE)
+    follow_up_at = models.DateTimeField(_("follow up"), null=True)
+    priority = models.SmallIntegerField(_("priority"), default=DEFAULT_PRIORITY)
+    notes = models.TextField(_("notes"), max_length=2000, blank=True, default="")
+    """What of the file could not be evaluated when it opened, line by line."""
+    search = models.TextField(max_length=1000, blank=True, default="")
+    """What a person may look for: names, the record, short variables as they were when it opened."""
+    notice_at = models.DateTimeField(null=True)
+    """When its assignee is to be told something by mail: that it is theirs, or that it is overdue."""
+    noticed = models.CharField(max_length=150, blank=True, default="")
+    """Who knows that it is theirs."""
 
     class Meta:
         db_table = "workflows_work_item"
@@ -83,15 +111,72 @@ class WorkItem(models.Model):
                 fields=["topic", "due_at", "id"],
                 condition=Q(kind="external", due_at__isnull=False),
             ),
+            # The inbox, by deadline and priority: all tasks of people, and those of one person.
+            models.Index(
+                name="work_item_inbox",
+                fields=["deadline_at", "-priority", "id"],
+                condition=Q(status="open", kind__in=["user", "manual"]),
+            ),
+            models.Index(
+                name="work_item_assignee",
+                fields=["assignee", "deadline_at", "-priority", "id"],
+                condition=Q(status="open") & ~Q(assignee=""),
+            ),
+            # Notices are claimed when due.
+            models.Index(
+                name="work_item_notice", fields=["notice_at"], condition=Q(status="open", notice_at__isnull=False)
+            ),
             models.Index(name="work_item_job", fields=["due_at", "id"], condition=Q(kind="job", due_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
-        return self.name or self.element
+        name = self.name or self.element
+        return f"{name} · {self.detail}" if self.detail else name
+
+    @property
+    def deadline(self) -> datetime | None:
+        return None if self.deadline_at >= NO_DEADLINE else self.deadline_at
 
     @property
     def public_id(self) -> str:
         return public_task_id(self.instance_id, self.local, self.since)
+
+
+class TaskCandidate(models.Model):
+    """A user or a group whose members may claim an open task; gone when the task is closed.
+
+    Deadline and priority are the task's: so one index has the inbox of a group in its order.
+    """
+
+    class Kind(models.TextChoices):
+        USER = "user", _("user")
+        GROUP = "group", _("group")
+
+    item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="candidates", db_index=False)
+    kind = models.CharField(_("kind"), max_length=5, choices=Kind.choices)
+    name = models.CharField(_("name"), max_length=150)
+    is_waiting = models.BooleanField(default=True)
+    """Nobody has the task."""
+    deadline_at = models.DateTimeField(default=NO_DEADLINE)
+    priority = models.SmallIntegerField(default=DEFAULT_PRIORITY)
+
+    class Meta:
+        db_table = "workflows_candidate"
+        verbose_name = _("candidate")
+        verbose_name_plural = _("candidates")
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(name="candidate_once", fields=["item", "kind", "name"])]
+        # The inbox of a group and of a candidate.
+        indexes = [
+            models.Index(
+                name="candidate_waiting",
+                fields=["kind", "name", "deadline_at", "-priority", "item"],
+                condition=Q(is_waiting=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class WorkflowTimer(models.Model):

@@ -8,7 +8,7 @@ The compare-and-set of the head and the unique number of a version keep the chai
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,33 +23,22 @@ from config.common.background.ring import ring
 from config.common.errors import Invalid
 from processes.workflows.engine import runner
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
+from processes.workflows.engine.migration import MigrationRejected
 from processes.workflows.engine.runner import CommandOutcome, InstanceState
-from processes.workflows.engine.suspension import SUSPENDED
-from processes.workflows.errors import Abandoned, NotPossible, VersionConflict
+from processes.workflows.errors import Abandoned, NotPossible, RevisionNotFound, VersionConflict
 from processes.workflows.heads import Head, cache_head, get_head, take_cached_head
 from processes.workflows.ids import local_id, matches_opened_at, parse_epoch
-from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkItem
-from processes.workflows.services.incidents import (
-    DISPATCH_EFFECT,
-    RETRY_TASK,
-    close_overtaken_incidents,
-    derive_about,
-    open_incident,
-    resolve_incidents,
-)
-from processes.workflows.services.library import UnknownDefinition, library_for
+from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowRevision, WorkItem
+from processes.workflows.services.definitions.library import Library, UnknownDefinition, library_for
+from processes.workflows.services.incidents import DISPATCH_EFFECT, RETRY_TASK, open_incident, resolve_incidents
 from processes.workflows.services.plan_step import plan_step
 from processes.workflows.services.steps import CommandRequest, Step
-from processes.workflows.services.suspension import (
-    find_suspended_items,
-    release_postponed_events,
-    update_claimable_work,
-)
 from processes.workflows.services.work_names import EFFECTS, JOBS
-from processes.workflows.services.write_step import write_step
+from processes.workflows.services.write_step import apply_consequences, find_consequences, write_step
 from processes.workflows.state_storage import section
 
 RETRY_INCIDENT = "retry_incident"
+MIGRATE = "migrate"
 FIELDS: dict[str, tuple[str, ...]] = {
     "complete_task": ("task", "variables"),
     "send_message": ("name", "variables"),
@@ -58,16 +47,19 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "resume": (),
     "terminate": (),
     RETRY_INCIDENT: ("note", "variables", "incident"),
-    "migrate": ("revision",),
+    MIGRATE: ("revision", "elements"),
     "close": (),
+    "reactivate": (),
     "start": ("item",),
     "occur": ("item",),
+    "plan": ("item",),
     "disable": ("item",),
     "reenable": ("item",),
     "suspend_item": ("item",),
     "resume_item": ("item",),
     "terminate_item": ("item",),
     "complete_item": ("item",),
+    "reactivate_item": ("item",),
 }
 _TYPES: dict[str, type] = {
     "task": str,
@@ -77,9 +69,11 @@ _TYPES: dict[str, type] = {
     "note": str,
     "incident": int,
     "revision": int,
+    "elements": dict,
 }
+LARGEST_NUMBER = 2**31 - 1
 _REQUIRED = {"task", "name", "item", "revision"}
-OVERTAKEN = gettext_noop("the instance has gone on without it")
+OVERTAKEN = gettext_noop("the instance has continued without it")
 ATTEMPTS = 10
 
 
@@ -103,7 +97,19 @@ def command_instance(
         if name in command:
             command[name] = local_id(instance_id, command[name])
     request = CommandRequest(command, actor=actor, at=at, expected_version=expected_version, task_id=task_id)
+    if command["command"] == MIGRATE:
+        request = replace(request, revision_id=_find_revision(instance_id, command["revision"]))
     return execute_command(instance_id, request)
+
+
+def _find_revision(instance_id: UUID, number: int) -> int:
+    """Return the id of a revision that an instance could move to."""
+    definition = get_head(instance_id).definition
+    rows = WorkflowRevision.objects.filter(definition=definition, number=number, is_executable=True)
+    found = rows.values_list("pk", flat=True).first() if 0 < number <= LARGEST_NUMBER else None
+    if found is None:
+        raise RevisionNotFound
+    return found
 
 
 def _check(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def _check(body: Mapping[str, Any]) -> dict[str, Any]:
         else:
             command[key] = value
     for key in _REQUIRED.intersection(FIELDS[name]).difference(body):
-        faults[key] = [gettext("Is required.")]
+        faults[key] = [gettext("This field is required.")]
     if faults:
         raise Invalid(faults)
     return command
@@ -170,6 +176,8 @@ def _attempt(head: Head, request: CommandRequest) -> Head | None:
         raise Abandoned
     try:
         return _run_and_write(head, request)
+    except MigrationRejected as refusal:
+        raise NotPossible(reason=refusal.reason, elements=[asdict(each) for each in refusal.unmapped]) from refusal
     except CommandRejected as refusal:
         raise NotPossible(reason=refusal.reason) from refusal
     except CommandFailed as failure:
@@ -184,36 +192,38 @@ def _names_earlier_task(head: Head, request: CommandRequest) -> bool:
 
 def _run_and_write(head: Head, request: CommandRequest) -> Head | None:
     outcome = run_engine(head, request)
-    step = plan_step(head, request, outcome.state, outcome.effects)
+    step = plan_step(head, request, outcome)
     status = _write(head, request, step, outcome.state)
+    if request.revision_id is not None:
+        head = replace(head, revision=request.command["revision"])
     return None if status is None else head_after(head, step, outcome.state, status)
 
 
-def run_engine(head: Head, request: CommandRequest) -> CommandOutcome:
+def run_engine(head: Head, request: CommandRequest, library: Library | None = None) -> CommandOutcome:
     """Let the engine run a command, after the variables that the request sets first."""
-    library, state = library_for(head.enterprise), head.state
+    library, state = library or library_for(head.enterprise), head.state
     command: dict[str, Any] = dict(request.command)
     try:
         if state is None:
-            return _run_first_command(head, command, request)
-        effects: tuple[Any, ...] = ()
-        if request.variables:
-            assign = {"command": "set_variables", "variables": dict(request.variables)}
-            assigned = runner.run_command(library, state, assign, request.at)
-            state, effects = assigned.state, assigned.effects
-        outcome = runner.run_command(library, state, command, request.at)
-        return CommandOutcome(outcome.state, (*effects, *outcome.effects)) if effects else outcome
+            return _run_first_command(library, head, command, request)
+        if not request.variables:
+            return runner.run_command(library, state, command, request.at)
+        assign = {"command": "set_variables", "variables": dict(request.variables)}
+        assigned = runner.run_command(library, state, assign, request.at)
+        return assigned.followed_by(runner.run_command(library, assigned.state, command, request.at))
     except UnknownDefinition as error:
         raise CommandFailed("", f"There is no definition {error} to be called.") from error
 
 
-def _run_first_command(head: Head, command: dict[str, Any], request: CommandRequest) -> CommandOutcome:
+def _run_first_command(
+    library: Library, head: Head, command: dict[str, Any], request: CommandRequest
+) -> CommandOutcome:
     """Start an instance, or terminate one whose start has failed: it has no state yet."""
     if command["command"] == "start":
         command["variables"] = {**command["variables"], **request.variables}
-        return runner.run_command(library_for(head.enterprise), None, command, request.at)
+        return runner.run_command(library, None, command, request.at)
     if command["command"] == "terminate":
-        kind = library_for(head.enterprise)(head.definition, head.revision)[0].kind
+        kind = library(head.definition, head.revision)[0].kind
         state: InstanceState = {
             "kind": kind,
             "epoch": head.epoch,
@@ -226,23 +236,15 @@ def _run_first_command(head: Head, command: dict[str, Any], request: CommandRequ
 
 
 def _write(head: Head, request: CommandRequest, step: Step, state: Mapping[str, Any]) -> str | None:
-    is_toggled = (head.state_status == SUSPENDED) != (step.status == SUSPENDED)
-    before = head.state or {}
-    items_resumed = False
-    if not is_toggled and "items" in before:  # of cases alone: a process is suspended as a whole
-        items_resumed = bool(find_suspended_items(before) - find_suspended_items(state))
-    if not head.open_incidents and not is_toggled and not items_resumed:
+    consequences = find_consequences(head, request, step, state)
+    if not consequences:
         # One statement by itself: the usual command pays for no BEGIN and COMMIT of its own.
         return write_step(step)
     with transaction.atomic():
         status = write_step(step)
-        if status is not None and is_toggled:
-            update_claimable_work(head.id, state)
-        if status is not None and items_resumed:
-            release_postponed_events(head.id)
-        if status is not None and head.open_incidents:
-            status = close_overtaken_incidents(head, step, about=derive_about(request))
-        return status
+        if status is None:
+            return None
+        return apply_consequences(consequences, head, request, step, state) or status
 
 
 def head_after(head: Head, step: Step, state: InstanceState, status: str) -> Head:
@@ -264,6 +266,7 @@ def head_after(head: Head, step: Step, state: InstanceState, status: str) -> Hea
         state_status=step.status,
         state=state,
         digests=frozenset(step.digests.split()) if step.digests else frozenset(),
+        shadow=head.shadow,
     )
 
 

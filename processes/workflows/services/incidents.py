@@ -11,20 +11,24 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import in_array
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
-from processes.workflows.heads import Head
+from processes.workflows.heads import Head, get_revision_facts
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
+from processes.workflows.services.definitions.library import UnknownDefinition, get_compiled
+from processes.workflows.services.shadow.inputs import encode_input, write_input
 from processes.workflows.services.steps import CommandRequest, Step
 from processes.workflows.subjects import subject_of
 
 ALERT = "workflow.incident"
-TITLE = gettext_noop("Workflow %(definition)s of %(record)s cannot go on at %(element)s: %(cause)s")
+TITLE = gettext_noop("Workflow “%(definition)s” of %(record)s is stuck at “%(element)s”: %(cause)s")
 EFFECT = "effect:"
 # Incidents of work and of effects have these in the place of an engine command: they say what a retry must do.
 RETRY_TASK = "retry_task"
 DISPATCH_EFFECT = "leave"
+FAIL_JOB = "fail_job"
 
 
 def derive_about(request: CommandRequest) -> str:
@@ -38,16 +42,26 @@ def derive_about(request: CommandRequest) -> str:
     return f"{command['command']}:{command['name']}"[:300] if "name" in command else str(command["command"])
 
 
-def open_incident(head: Head, request: CommandRequest, *, element: str, reason: str) -> Head | None:
-    """Record a failed command; return the instance, or None if it has moved meanwhile and the command may fit now."""
+def open_incident(
+    head: Head, request: CommandRequest, *, element: str, reason: str, is_heard: bool = True
+) -> Head | None:
+    """Record a failed command; return the instance, or None if it has moved meanwhile and the command may fit now.
+
+    The shadow of the instance hears of it, unless the engine was not even asked.
+    """
     with transaction.atomic():
         instance = WorkflowInstance.objects.select_for_update(no_key=True).get(pk=head.id)
         if instance.head != head.number:
             return None
         about = derive_about(request)
-        command = {**request.command, "taken_key": request.taken_key, "position": request.position}
+        command: dict[str, Any] = {**request.command, "taken_key": request.taken_key, "position": request.position}
+        if command["command"] == FAIL_JOB:
+            # An error that nothing catches: whoever did the work tries once more, for the same error would fail again.
+            command = {"command": RETRY_TASK, "task": command["task"]}
         record_incident(instance, about, command, element=element, reason=reason, at=request.at)
         _withhold(head.id, about)
+        if is_heard and head.shadow is not None:
+            write_input(head.shadow, head.id, head.number, encode_input(request, failure=(element, reason)))
     return replace(head, status=instance.status, open_incidents=instance.open_incidents)
 
 
@@ -84,14 +98,25 @@ def record_incident(
         if instance.status in (Status.ACTIVE, Status.COMPLETED):
             instance.status = Status.INCIDENT
         instance.save(update_fields=["open_incidents", "status"])
+    name, place = _name_in_words(instance, element)
     data = {
-        "definition": instance.definition_id,
+        "definition": name,
         "record": instance.record or str(instance.pk),
-        "element": element,
+        "element": place,
         "cause": reason[:200],
         "instance": str(instance.pk),
     }
     raise_alert(ALERT, subject_of(instance.pk), TITLE, data)
+
+
+def _name_in_words(instance: WorkflowInstance, element: str) -> tuple[str, str]:
+    """Return the names of the definition and of an element of it; their ids where they have none."""
+    try:
+        definition = get_compiled(instance.definition_id, get_revision_facts(instance.revision_id)[0])
+    except UnknownDefinition:
+        return instance.definition_id, element
+    node = definition.nodes.get(element)  # of a called definition there is none
+    return definition.name or definition.key, (node.name if node is not None else "") or element or definition.name
 
 
 def awaits_operator(subject: str) -> bool:
@@ -107,7 +132,7 @@ def close_overtaken_incidents(head: Head, step: Step, *, about: str) -> str:
     """
     tasks_gone = [f"task:{item['local']}" for item in step.open_work.items_closed]
     timers_gone = [f"timer:{local}" for local in step.open_work.timers_gone]
-    overtaken = Q(about__in=[about, *tasks_gone, *timers_gone])
+    overtaken = Q(about__in=in_array([about, *tasks_gone, *timers_gone]))
     if step.status in ENDED:
         # A refused effect is still to be dispatched, however its instance has gone on.
         overtaken |= ~Q(about__startswith=EFFECT)
@@ -125,6 +150,6 @@ def resolve_incidents(instance_id: UUID, those: Q, *, note: str, actor: str, at:
         if not instance.open_incidents:
             versions = WorkflowVersion.objects.filter(instance=instance, number=instance.head)
             instance.status = versions.values_list("status", flat=True).get()
-            close_alert(ALERT, subject_of(instance_id), note or gettext_noop("the workflow goes on"))
+            close_alert(ALERT, subject_of(instance_id), note or gettext_noop("the workflow continues"))
         instance.save(update_fields=["open_incidents", "status"])
     return instance.status

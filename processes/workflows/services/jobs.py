@@ -17,7 +17,7 @@ from processes.workflows.heads import find_head
 from processes.workflows.models import WorkItem
 from processes.workflows.services.commands import execute_command
 from processes.workflows.services.steps import CommandRequest
-from processes.workflows.services.work_items import fail_work_item, get_task_inputs
+from processes.workflows.services.work_items import fail_work_item, find_next_try, get_task_inputs
 from processes.workflows.state_storage import section
 
 LEASE = timedelta(minutes=5)
@@ -117,11 +117,15 @@ def _is_active_task(item: WorkItem) -> bool:
 
 def _fail(item: WorkItem, error: Exception) -> None:
     log.warning("workflows.job_failed", task=item.public_id, error=repr(error))
-    left = (TRIES if item.retries is None else item.retries) - 1
-    delay = FIRST_DELAY * 3 ** (TRIES - 1 - left) if left < TRIES else FIRST_DELAY
+    left, delay = find_next_try(item) or _find_usual_try(item)
     try:
-        fail_work_item(
-            item, error=f"{type(error).__name__}: {error}", retries=max(left, 0), delay=delay, at=timezone.now()
-        )
+        fail_work_item(item, error=f"{type(error).__name__}: {error}", retries=left, delay=delay, at=timezone.now())
     except LeaseLost:
         log.info("workflows.job_overtaken", task=item.public_id)
+
+
+def _find_usual_try(item: WorkItem) -> tuple[int, timedelta]:
+    """Return how many attempts are left after one more failure, and the pause, where the file says nothing of it."""
+    left = (TRIES if item.retries is None else item.retries) - 1
+    delay = FIRST_DELAY * 3 ** (TRIES - 1 - left) if left < TRIES else FIRST_DELAY
+    return max(left, 0), delay

@@ -3,8 +3,9 @@
 Nothing is read or written here; `write_step` writes a step.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,19 +13,23 @@ import msgspec
 from config.common.correlation import correlation_id
 from config.common.ids import new_id
 from config.common.text import is_storable
-from processes.workflows.engine.runner import CommandFailed, InstanceState
+from processes.workflows.engine.event_names import CUSTOM_PREFIX, LONGEST_TYPE
+from processes.workflows.engine.execution.visits import Visit, find_visits
+from processes.workflows.engine.runner import CommandFailed, CommandOutcome, InstanceState
 from processes.workflows.heads import Head
 from processes.workflows.models.effect import WorkflowEffect
 from processes.workflows.models.instance import ENDED
-from processes.workflows.models.open_work import WorkItem
+from processes.workflows.models.open_work import DEFAULT_PRIORITY, NO_DEADLINE, TaskCandidate, WorkItem
+from processes.workflows.search_terms import list_terms
+from processes.workflows.services.shadow.inputs import encode_input
 from processes.workflows.services.steps import (
-    CUSTOM_PREFIX,
-    LONGEST_TYPE,
     ClosedItem,
     CommandRequest,
+    NewCandidate,
     NewEffect,
     NewItem,
     NewSubscription,
+    NewTask,
     OpenWorkChanges,
     SetTimer,
     Step,
@@ -38,26 +43,43 @@ EVENT_KINDS = {WorkflowEffect.Kind.EVENT, WorkflowEffect.Kind.THROW, WorkflowEff
 """Effects that are events: they are written to the outbox with their version, so they need no dispatch."""
 SUBSCRIBED = ("message", "signal")
 """Kinds of subscriptions that events from outside the instance can reach."""
+LONGEST_SEARCH = 1000
+LONGEST_VALUE = 100
+MOST_VARIABLES = 100
+NOBODYS: NewTask = {
+    "detail": "",
+    "assignee": "",
+    "deadline_at": NO_DEADLINE,
+    "follow_up_at": None,
+    "priority": DEFAULT_PRIORITY,
+    "notes": "",
+    "search": "",
+    "notice_at": None,
+}
+"""The same columns of work that is not for people."""
 
 
-def plan_step(head: Head, request: CommandRequest, state: InstanceState, effects: Iterable[Mapping[str, Any]]) -> Step:
+def plan_step(head: Head, request: CommandRequest, outcome: CommandOutcome) -> Step:
     """Plan the step from the head to the state that the engine returned."""
-    changes = compare_open_work(head.state, state, done=_find_completed(request.command, head.state))
-    return build_step(head, request, state, effects, open_work=changes)
+    state = outcome.state
+    done = _find_completed(request.command, head.state)
+    changes = compare_open_work(head.state, state, done=done, about=f"{head.record}\n{head.definition}")
+    visits = find_visits(head.state, state, outcome.entered, outcome.occurred)
+    return build_step(head, request, outcome, open_work=changes, revision_id=request.revision_id, visits=visits)
 
 
 def build_step(
     head: Head,
     request: CommandRequest,
-    state: InstanceState,
-    effects: Iterable[Mapping[str, Any]] = (),
+    outcome: CommandOutcome,
     *,
     open_work: OpenWorkChanges,
     parent: int | None = None,
     revision_id: int | None = None,
+    visits: Sequence[Visit] = (),
 ) -> Step:
     """Build a step; without `parent` and `revision_id` it continues the head."""
-    effects = list(effects)
+    state, effects = outcome.state, outcome.effects
     stored = split_state(state)
     status = state["status"]
     return Step(
@@ -83,6 +105,9 @@ def build_step(
         open_work=open_work,
         effects=[_new_effect(effect, request.at) for effect in effects],
         events=[_thrown_event(effect, head) for effect in effects if effect["kind"] in EVENT_KINDS],
+        visits=visits,
+        shadow=head.shadow,
+        heard="" if head.shadow is None else encode_input(request, outcome.trace),
     )
 
 
@@ -98,18 +123,34 @@ def _find_completed(command: Mapping[str, Any], state: InstanceState | None) -> 
 
 
 def compare_open_work(
-    before: InstanceState | None, after: InstanceState, *, done: Collection[str] = (), is_return: bool = False
+    before: InstanceState | None,
+    after: InstanceState,
+    *,
+    done: Collection[str] = (),
+    is_return: bool = False,
+    about: str = "",
 ) -> OpenWorkChanges:
-    """Return the changes between two states; tasks in `done` were completed, other missing ones were cancelled."""
+    """Return the changes between two states; tasks in `done` were completed, other missing ones were cancelled.
+
+    `about` is what tasks are found by beside their own names: the record and the definition of the instance.
+    """
     old, new = before or {}, after
     gone = WorkItem.Status.ABANDONED if is_return else WorkItem.Status.CANCELLED
+    opened, closed = list(_added(old, new, "tasks")), _removed(old, new, "tasks")
     changes: dict[str, Any] = {
-        "items": [_new_item(local, task, new) for local, task in _added(old, new, "tasks")],
+        "items": [_new_item(local, task, new, about) for local, task in opened],
         "items_closed": [
-            ClosedItem(local=local, status=(WorkItem.Status.DONE if local in done else gone).value)
-            for local in _removed(old, new, "tasks")
+            ClosedItem(local=local, status=(WorkItem.Status.DONE if local in done else gone).value) for local in closed
         ],
+        "candidates": [each for local, task in opened if "people" in task for each in list_candidates(local, task)],
+        "candidates_gone": [local for local in closed if "people" in section(old, "tasks")[local]],
     }
+    known, found = dict.fromkeys(list_terms(before)), dict.fromkeys(list_terms(after))
+    if known != found:
+        changes |= {
+            "terms": [term for term in found if term not in known],
+            "terms_gone": [term for term in known if term not in found],
+        }
     # Most states have tasks alone: the other sections are compared only where there are some.
     if new.get("items"):
         changes["items_toggled"] = list(_toggled_items(old, new))
@@ -137,9 +178,10 @@ def _removed(old: InstanceState, new: InstanceState, name: str) -> list[str]:
     return [local for local in section(old, name) if local not in after]
 
 
-def _new_item(local: str, task: dict[str, Any], state: InstanceState) -> NewItem:
+def _new_item(local: str, task: dict[str, Any], state: InstanceState, about: str) -> NewItem:
     since = datetime.fromisoformat(task["since"])
     is_claimable = task["kind"] in WorkItem.CLAIMABLE
+    about_people = describe_task(task, state, about) if task["kind"] in WorkItem.FOR_PEOPLE else NOBODYS
     return NewItem(
         local=local,
         element=task["element"][:200],
@@ -149,6 +191,7 @@ def _new_item(local: str, task: dict[str, Any], state: InstanceState) -> NewItem
         inputs=msgspec.json.encode(task["inputs"]).decode() if is_claimable and "inputs" in task else "",
         since=since,
         due_at=since if is_claimable and not is_owner_suspended(state, task["token"]) else None,
+        **about_people,
     )
 
 
@@ -177,7 +220,7 @@ def _changed_timers(old: InstanceState, new: InstanceState) -> Iterator[SetTimer
 
 
 def _new_subscription(local: str, each: dict[str, Any], state: InstanceState) -> NewSubscription:
-    key, revision = _find_definition(state, each["scope"])
+    key, revision = find_definition(state, each["scope"])
     return NewSubscription(
         local=local,
         element=each["element"][:200],
@@ -188,7 +231,7 @@ def _new_subscription(local: str, each: dict[str, Any], state: InstanceState) ->
     )
 
 
-def _find_definition(state: InstanceState, scope_id: str) -> tuple[str, int]:
+def find_definition(state: InstanceState, scope_id: str) -> tuple[str, int]:
     """Return the key and revision of the nearest definition around a scope: of a called one, its own."""
     scopes = section(state, "scopes")
     scope = scopes[scope_id]
@@ -206,6 +249,8 @@ def _describe_cause(command: Mapping[str, Any], state: InstanceState | None) -> 
         if key in command:
             record = section(state or {}, part).get(str(command[key])) or {}
             return f"{name} {record.get('element', command[key])}"
+    if "revision" in command:
+        return f"{name} to revision {command['revision']}"
     return f"{name} {command['name']}" if "name" in command else name
 
 
@@ -257,3 +302,63 @@ def _event_type(name: Any, element: str) -> str:
     if len(text) > LONGEST_TYPE or not is_storable(text):
         raise CommandFailed(element, f"The type of an event has at most {LONGEST_TYPE} characters.")
     return text
+
+
+def describe_task(task: dict[str, Any], state: InstanceState, about: str) -> NewTask:
+    """Return the columns of a new task for people."""
+    people = task.get("people", {})
+    assignee, deadline_at = people.get("assignee", ""), _deadline(people)
+    notice_at = datetime.fromisoformat(task["since"]) if assignee else None
+    if notice_at is None and deadline_at < NO_DEADLINE:
+        notice_at = deadline_at
+    return {
+        "detail": task.get("detail", ""),
+        "assignee": assignee,
+        "deadline_at": deadline_at,
+        "follow_up_at": datetime.fromisoformat(people["follow_up"]) if "follow_up" in people else None,
+        "priority": people.get("priority", DEFAULT_PRIORITY),
+        "notes": "\n".join(people.get("notes", ())),
+        "search": _collect_search(task, state, about),
+        "notice_at": notice_at,
+    }
+
+
+def list_candidates(local: str, task: dict[str, Any]) -> Iterator[NewCandidate]:
+    people = task["people"]
+    for kind, names in ((TaskCandidate.Kind.USER, "users"), (TaskCandidate.Kind.GROUP, "groups")):
+        for name in people.get(names, ()):
+            yield NewCandidate(
+                local=local,
+                kind=kind.value,
+                name=name,
+                is_waiting=not people.get("assignee"),
+                deadline_at=_deadline(people),
+                priority=people.get("priority", DEFAULT_PRIORITY),
+            )
+
+
+def _deadline(people: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(people["due"]) if "due" in people else NO_DEADLINE
+
+
+def _collect_search(task: dict[str, Any], state: InstanceState, about: str) -> str:
+    """Return the names of a task and its short variables as `name=value`, a line each."""
+    lines = [task.get("name") or "", task["element"], task.get("detail", ""), about]
+    used = sum(map(len, lines))
+    for name, value in islice(_list_variables(state, task["scope"]), MOST_VARIABLES):
+        # A large variable is still encoded here, and is none of these.
+        if isinstance(value, str | int | float) and len(text := str(value)) <= LONGEST_VALUE:
+            lines.append(f"{name}={text}")
+            used += len(lines[-1]) + 1
+        if used > LONGEST_SEARCH:
+            break
+    return "\n".join(filter(None, lines))[:LONGEST_SEARCH]
+
+
+def _list_variables(state: InstanceState, scope: str | None) -> Iterator[tuple[str, Any]]:
+    """Yield the variables that are visible from a scope, the inner ones first, without decoding large ones."""
+    while scope is not None:
+        record = state["scopes"][scope]
+        variables = record["variables"]
+        yield from ((name, dict.__getitem__(variables, name)) for name in variables)
+        scope = None if "definition" in record else record["parent"]

@@ -1,7 +1,8 @@
 """Return an instance to an earlier version, which becomes the parent of a new head; later versions stay as a branch.
 
-Open work is opened again under new ids. Effects of the abandoned versions that were not dispatched are cancelled, and
-effects that an earlier return had cancelled on the way to this version are due again.
+Open work is opened again under new ids. Effects of the abandoned versions that were not dispatched are cancelled, those
+that have left and not arrived are recalled (`effects/recall.py`), and effects that an earlier return had cancelled on
+the way to this version are due again.
 """
 
 from dataclasses import dataclass, replace
@@ -20,15 +21,17 @@ from config.common.errors import Invalid
 from config.common.times import format_time
 from processes.workflows.engine.branch import branch_state
 from processes.workflows.engine.execution.errors import CommandRejected
-from processes.workflows.engine.runner import InstanceState
+from processes.workflows.engine.execution.visits import find_visits
+from processes.workflows.engine.runner import CommandOutcome, InstanceState
 from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.heads import Head, get_head
 from processes.workflows.ids import public_id, public_task_id
 from processes.workflows.models import WorkflowEffect, WorkItem
 from processes.workflows.selectors import LoadedVersion, find_ancestors, get_version
 from processes.workflows.services.commands import head_after
+from processes.workflows.services.definitions.library import library_for
+from processes.workflows.services.effects.recall import find_recallable, recall
 from processes.workflows.services.incidents import resolve_incidents
-from processes.workflows.services.library import library_for
 from processes.workflows.services.plan_step import build_step, compare_open_work
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.services.suspension import release_postponed_events
@@ -37,13 +40,13 @@ from processes.workflows.services.write_step import write_step
 from processes.workflows.state_storage import section
 
 Effect = WorkflowEffect.Status
-ABANDONED = gettext_noop("abandoned by a return")
+ABANDONED = gettext_noop("cancelled by a return")
 
 
 def return_instance(instance_id: UUID, *, version: int, reason: str, actor: str, at: datetime) -> Head:
     """Make an earlier version the parent of a new head."""
     if not reason.strip():
-        raise Invalid({"reason": [gettext("Is required.")]})
+        raise Invalid({"reason": [gettext("This field is required.")]})
     with transaction.atomic():
         head = get_head(instance_id, lock=True)
         path = _find_path(head, version)
@@ -53,14 +56,15 @@ def return_instance(instance_id: UUID, *, version: int, reason: str, actor: str,
         step = build_step(
             replace(head, ended_at=None),
             request,
-            state,
-            open_work=compare_open_work(head.state, state, is_return=True),
+            CommandOutcome(state, ()),
+            open_work=compare_open_work(head.state, state, is_return=True, about=f"{head.record}\n{head.definition}"),
             parent=version,
             revision_id=path.target.version.revision_id,
+            visits=find_visits(head.state, state, {}, {}, is_return=True),
         )
         status = write_step(step)
         assert status is not None, "the head has moved while its instance was locked"
-        _switch_effects(instance_id, path)
+        _switch_effects(instance_id, path, reason=reason, actor=actor)
         if head.open_incidents:
             status = resolve_incidents(instance_id, Q(), note=ABANDONED, actor=actor, at=at)
         release_postponed_events(instance_id)
@@ -88,11 +92,16 @@ def preview_return(instance_id: UUID, *, version: int, at: datetime) -> dict[str
     effects = WorkflowEffect.objects.filter(instance=instance_id).order_by("pk")
     waiting = effects.filter(_in(path.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
     again = effects.filter(_in(path.restored), status=Effect.CANCELLED)
-    left = effects.filter(_in(path.abandoned), status=Effect.LEFT)
+    left = list(effects.filter(_in(path.abandoned), status=Effect.LEFT))
+    recallable = find_recallable(left)
+    recalled = [{**_describe_effect(effect), "recalled": True} for effect in left if effect.pk in recallable]
     return {
-        "cancelled": [*_list_open_work(head.id, head.state), *map(_describe_effect, waiting)],
+        "cancelled": [*_list_open_work(head.id, head.state), *map(_describe_effect, waiting), *recalled],
         "restarted": [*_list_open_work(head.id, _branch(head, path.target, at=at)), *map(_describe_effect, again)],
-        "irrevocable": [*map(_describe_effect, left), *_list_work_done(instance_id, path)],
+        "irrevocable": [
+            *(_describe_effect(effect) for effect in left if effect.pk not in recallable),
+            *_list_work_done(instance_id, path),
+        ],
     }
 
 
@@ -125,12 +134,13 @@ def _branch(head: Head, target: LoadedVersion, *, at: datetime) -> InstanceState
         raise NotPossible(reason=refusal.reason) from refusal
 
 
-def _switch_effects(instance_id: UUID, path: _ReturnPath) -> None:
-    """Cancel the effects that the return abandons; make those due again that it restores."""
+def _switch_effects(instance_id: UUID, path: _ReturnPath, *, reason: str, actor: str) -> None:
+    """Cancel or recall the effects that the return abandons; make those due again that it restores."""
     # Whoever dispatches one at this moment is overtaken by the fence, or was first.
     effects = WorkflowEffect.objects.filter(instance=instance_id)
     waiting = effects.filter(_in(path.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
     waiting.update(status=Effect.CANCELLED, due_at=None, fence=F("fence") + 1)
+    recall(instance_id, effects.filter(_in(path.abandoned), status=Effect.LEFT), reason=reason, actor=actor)
     again = effects.filter(_in(path.restored), status=Effect.CANCELLED)
     again.update(status=Effect.WAITING, due_at=Now(), fence=F("fence") + 1)
 

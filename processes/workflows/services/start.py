@@ -29,7 +29,7 @@ LONGEST_RECORD = 200
 
 
 class StartedBefore(Conflict):
-    """This form has been sent before; the instance that it started has been deleted since."""
+    """This form has already been sent; the instance it started has since been deleted."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,12 @@ def start_instance(start: StartRequest, *, actor: str, at: datetime) -> Head:
     request = CommandRequest(_command(head, start), actor=actor, at=at, cause=start.cause, position=start.position)
     new_instance: NewInstance = {"definition": start.definition, "start_key": start.start_key}
     if start.refusal:
+        # No shadow hears of it: the engine was not asked, and would not refuse it.
+        head = replace(head, shadow=None)
         return _create_failed(head, request, new_instance, CommandFailed(start.start or "", start.refusal))
     try:
         outcome = run_engine(head, request)
-        step = plan_step(head, request, outcome.state, outcome.effects)
+        step = plan_step(head, request, outcome)
     except CommandRejected as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
     except CommandFailed as failure:
@@ -103,7 +105,9 @@ def _new_head(start: StartRequest, *, at: datetime) -> Head:
     if found is None:
         known = WorkflowDefinition.objects.filter(pk=start.definition).exists()
         raise errors.RevisionNotFound if known else errors.DefinitionNotFound
-    revision_id, revision, enterprise = found
+    revision_id, revision, enterprise, is_executable, shadow = found
+    if not is_executable:
+        raise errors.NotPossible(reason="This revision cannot be run: it is kept to look at.")
     return Head(
         id=new_instance_id(),
         definition=start.definition,
@@ -120,6 +124,7 @@ def _new_head(start: StartRequest, *, at: datetime) -> Head:
         at=at,
         state_status=Status.ACTIVE,
         state=None,
+        shadow=shadow,
     )
 
 
@@ -154,6 +159,7 @@ def _create_failed(head: Head, request: CommandRequest, new_instance: NewInstanc
         correlation_id=correlation_id(),
         skeleton="",
         new_instance=new_instance,
+        shadow=head.shadow,
     )
     with transaction.atomic():
         write_step(created)

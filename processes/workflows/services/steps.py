@@ -9,9 +9,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
-CUSTOM_PREFIX = "custom."
-"""The types of events that are not the product's own begin with it."""
-LONGEST_TYPE = 80
+from processes.workflows.engine.execution.visits import Visit
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,24 @@ class CommandRequest:
     """The public id of the task as the caller has it, which says when the task was opened."""
     variables: Mapping[str, Any] = field(default_factory=dict)
     """Set before the command is run."""
+    revision_id: int | None = None
+    """Of a migration: the revision that the instance moves to."""
 
 
-class NewItem(TypedDict):
+class NewTask(TypedDict):
+    """What a task for people has beside what all work has."""
+
+    detail: str
+    assignee: str
+    deadline_at: datetime
+    follow_up_at: datetime | None
+    priority: int
+    notes: str
+    search: str
+    notice_at: datetime | None
+
+
+class NewItem(NewTask):
     local: str
     element: str
     name: str
@@ -42,6 +55,16 @@ class NewItem(TypedDict):
     inputs: str
     since: datetime
     due_at: datetime | None
+
+
+class NewCandidate(TypedDict):
+    local: str
+    """Of the task."""
+    kind: str
+    name: str
+    is_waiting: bool
+    deadline_at: datetime
+    priority: int
 
 
 class ClosedItem(TypedDict):
@@ -70,10 +93,16 @@ class OpenWorkChanges:
     items_closed: Sequence[ClosedItem] = ()
     items_toggled: Sequence[str] = ()
     """Claimable work that is withheld from now on, or may be claimed again."""
+    candidates: Sequence[NewCandidate] = ()
+    candidates_gone: Sequence[str] = ()
+    """Closed tasks that have had some."""
     timers: Sequence[SetTimer] = ()
     timers_gone: Sequence[str] = ()
     subscriptions: Sequence[NewSubscription] = ()
     subscriptions_gone: Sequence[str] = ()
+    terms: Sequence[str] = ()
+    """What the instance is found by from now on (`search_terms.py`)."""
+    terms_gone: Sequence[str] = ()
 
 
 class NewEffect(TypedDict):
@@ -127,5 +156,9 @@ class Step:
     open_work: OpenWorkChanges = field(default_factory=OpenWorkChanges)
     effects: Sequence[NewEffect] = ()
     events: Sequence[ThrownEvent] = ()
+    visits: Sequence[Visit] = ()
     new_instance: NewInstance | None = None
     """Set on the first step of an instance, whose row is written with it."""
+    shadow: int | None = None
+    heard: str = ""
+    """What the shadow of the instance is to hear; empty: it has none."""

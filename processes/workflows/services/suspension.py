@@ -44,8 +44,15 @@ def update_claimable_work(instance_id: UUID, state: Mapping[str, Any]) -> None:
     release_postponed_events(instance_id)
 
 
-def release_postponed_events(instance_id: UUID) -> None:
-    """Make the events due that came while the instance, or an item of it, was suspended."""
-    PostponedEvent.objects.filter(instance=instance_id).update(due_at=Now(), fence=F("fence") + 1)
+def has_suspended_part(state: Mapping[str, Any]) -> bool:
+    """Tell whether the instance or a plan item of it is suspended, so that events may have been postponed."""
+    return is_instance_suspended(state) or bool(find_suspended_items(state))
+
+
+def release_postponed_events(*instance_ids: UUID) -> None:
+    """Make the events due that came while the instances, or items of them, were suspended."""
+    if not instance_ids:
+        return
+    PostponedEvent.objects.filter(instance__in=instance_ids).update(due_at=Now(), fence=F("fence") + 1)
     ring(JOBS)
     ring(POSTPONED)

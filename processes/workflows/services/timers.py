@@ -1,7 +1,8 @@
 """Fire due timers: those that an instance waits for, and those of start events, which start instances."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 from django.db import IntegrityError, transaction
@@ -19,11 +20,18 @@ from processes.workflows.engine.definition import (
     TimerKind,
     Trigger,
 )
+from processes.workflows.engine.execution.triggers import find_next_time
 from processes.workflows.engine.expressions import ExpressionFailed
-from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration
+from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration, parse_interval
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.heads import find_head
-from processes.workflows.models import WorkflowInstance, WorkflowRevision, WorkflowStartTimer, WorkflowTimer
+from processes.workflows.models import (
+    WorkflowInstance,
+    WorkflowRevision,
+    WorkflowStartTimer,
+    WorkflowTimer,
+    WorkflowVersion,
+)
 from processes.workflows.services.commands import execute_command
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest
@@ -41,10 +49,21 @@ log = structlog.get_logger(__name__)
 def fire_due_timers() -> bool:
     """Fire the timers of instances that are due, the longest due first; return whether there may be more."""
     claimed = claim(WorkflowTimer.objects.all(), limit=BATCH, lease=LEASE)
+    chains = _find_chains(claimed)
     for timer in claimed:
-        with correlated():
+        with correlated(chains.get(timer.instance_id)):
             _fire(timer)
     return len(claimed) == BATCH
+
+
+def _find_chains(timers: Sequence[WorkflowTimer]) -> dict[UUID, str]:
+    """Return the correlation ids of the heads that wait: what a timer causes belongs to what set it."""
+    if not timers:
+        return {}
+    heads = WorkflowVersion.objects.filter(
+        instance__in={timer.instance_id for timer in timers}, number=F("instance__head")
+    )
+    return dict(heads.values_list("instance_id", "correlation_id"))
 
 
 def _fire(timer: WorkflowTimer) -> None:
@@ -169,10 +188,4 @@ def _read_timer(timer: TimerDefinition, at: datetime) -> tuple[datetime, int | N
 
 def _next_time(due: datetime, interval: str, at: datetime) -> datetime:
     """Return the first time of the cycle after `at`: missed times are not made up for."""
-    duration = parse_duration(interval)
-    if not duration.months and due < at:
-        # Whole laps at once: a cycle of seconds that was due years ago would loop for long.
-        due += (at - due) // duration.rest * duration.rest
-    while due <= at:
-        due = duration.after(due)
-    return due
+    return due if due > at else find_next_time(due, parse_interval(interval), at)

@@ -10,13 +10,13 @@ import msgspec
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.common.database.leases import LeaseLost, claim, finish
+from config.common.database.leases import LeaseLost, claim, finish, renew
 from config.common.database.sql import as_utc
 from config.common.text import clean_text
 from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.engine.state_queries import get_visible_variables
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
-from processes.workflows.heads import Head
+from processes.workflows.heads import Head, find_head
 from processes.workflows.ids import find_instance_id, local_id, matches_opened_at, parse_epoch
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.selectors import load_heads
@@ -87,11 +87,45 @@ def complete_external_task(*, task: str, worker: str, variables: dict[str, Any],
     return execute_command(item.instance_id, CommandRequest(command, actor=actor, at=at))
 
 
-def fail_external_task(*, task: str, worker: str, error: str, retries: int, delay: timedelta, at: datetime) -> None:
-    """Record that a worker could not do a task: it is offered again after the delay, or becomes an incident."""
+def raise_external_error(
+    *, task: str, worker: str, code: str, message: str, variables: dict[str, Any], actor: str, at: datetime
+) -> Head:
+    """Raise a BPMN error at a task that this worker has locked; one that nothing catches becomes an incident."""
     item = _get_locked_task(task, worker)
+    command = {"command": "fail_job", "task": item.local, "code": code, "error": message, "variables": variables}
+    return execute_command(item.instance_id, CommandRequest(command, actor=actor, at=at))
+
+
+def extend_lock(*, task: str, worker: str, lock: timedelta) -> WorkItem:
+    """Let a worker keep a task for so long from now on; return the task with its new deadline."""
+    item = _get_locked_task(task, worker)
+    if item.due_at is None:  # suspended, or an incident waits for a person: a deadline would offer it to workers again
+        raise NotPossible(reason="The task is withheld: its instance is suspended, or has an incident about it.")
     try:
-        fail_work_item(item, error=error, retries=retries, delay=delay, at=at)
+        renew(item, lease=lock)
+    except LeaseLost as late:
+        raise NotLocked from late
+    item.refresh_from_db(fields=["due_at"])
+    return item
+
+
+def fail_external_task(
+    *, task: str, worker: str, error: str, retries: int | None, delay: timedelta | None, at: datetime
+) -> None:
+    """Record that a worker could not do a task: it is offered again after the delay, or becomes an incident.
+
+    What the worker leaves out the file says; where it does not either, the task is not offered again.
+    """
+    item = _get_locked_task(task, worker)
+    left, pause = find_next_try(item) or (0, timedelta())
+    try:
+        fail_work_item(
+            item,
+            error=error,
+            retries=left if retries is None else retries,
+            delay=pause if delay is None else delay,
+            at=at,
+        )
     except LeaseLost as late:
         raise NotLocked from late
 
@@ -131,6 +165,19 @@ def get_task_inputs(items: Sequence[WorkItem]) -> dict[int, dict[str, Any]]:
             if head.state is not None and task is not None:
                 found[item.pk] = get_visible_variables(head.state, task["scope"])
     return found
+
+
+def find_next_try(item: WorkItem) -> tuple[int, timedelta] | None:
+    """Return how many attempts the file leaves after one more failure, and the pause; None: it does not say."""
+    head = find_head(item.instance_id)
+    task = section(head.state or {}, "tasks").get(item.local) if head is not None else None
+    plan = task.get("retry") if task is not None else None
+    if plan is None:
+        return None
+    left = (plan["tries"] if item.retries is None else item.retries) - 1
+    failed = max(plan["tries"] - left, 1)  # a person may have given it more attempts than the file has
+    pauses = plan["pauses"] or [0.0]
+    return max(left, 0), timedelta(seconds=pauses[min(failed, len(pauses)) - 1])
 
 
 def fail_work_item(item: WorkItem, *, error: str, retries: int, delay: timedelta, at: datetime) -> None:

@@ -1,5 +1,5 @@
 INSERT INTO workflows_work_item (
-    instance_id, local, element, name, kind, status, topic, inputs, since, opened_by, due_at, fence, worker, last_error,
-    correlation_id
+    instance_id, local, element, name, kind, topic, inputs, since, due_at, detail, assignee, deadline_at, follow_up_at,
+    priority, notes, search, notice_at, opened_by, correlation_id, status, fence, worker, last_error, owner, noticed
 )
-VALUES (%s, %s, %s, %s, %s, 'open', %s, %s, %s, %s, %s, 0, '', '', %s)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 'open', 0, '', '', '', '')

@@ -7,7 +7,8 @@ SELECT
         SELECT json_object_agg(body.digest, body.content)::text
         FROM workflows_body AS body
         WHERE body.digest = ANY(string_to_array(version.bodies, ' '))
-    ) END
+    ) END,
+    instance.shadow
 FROM workflows_instance AS instance
 -- By itself, so that both are looked up in the index: of a join the planner may read all versions of the instance.
 CROSS JOIN LATERAL (

@@ -6,7 +6,8 @@ SELECT
         SELECT json_group_object(body.digest, body.content)
         FROM workflows_body AS body
         WHERE body.digest IN (SELECT value FROM json_each('["' || replace(version.bodies, ' ', '","') || '"]'))
-    ) END
+    ) END,
+    instance.shadow
 FROM workflows_instance AS instance
 JOIN workflows_version AS version ON version.instance_id = instance.id AND version.number = instance.head
 WHERE instance.id = %(instance)s

@@ -41,12 +41,32 @@ item_toggled AS (
 item_opened AS (
     INSERT INTO workflows_work_item (
         instance_id, local, element, name, kind, status, topic, inputs, since, opened_by, due_at, fence, worker,
-        last_error, correlation_id
+        last_error, correlation_id, detail, assignee, owner, deadline_at, follow_up_at, priority, notes, search,
+        notice_at, noticed
     )
-    SELECT moved.id, local, element, name, kind, 'open', topic, inputs, since, %(number)s, due_at, 0, '', '', %(chain)s
+    SELECT moved.id, local, element, name, kind, 'open', topic, inputs, since, %(number)s, due_at, 0, '', '', %(chain)s,
+        detail, assignee, '', deadline_at, follow_up_at, priority, notes, search, notice_at, ''
     FROM moved, json_to_recordset(%(items)s::json)
         AS item (local text, element text, name text, kind text, topic text, inputs text, since timestamptz,
-                 due_at timestamptz)
+                 due_at timestamptz, detail text, assignee text, deadline_at timestamptz, follow_up_at timestamptz,
+                 priority smallint, notes text, search text, notice_at timestamptz)
+    RETURNING id, local
+)
+
+candidate AS (
+    INSERT INTO workflows_candidate (item_id, kind, name, is_waiting, deadline_at, priority)
+    SELECT item_opened.id, fresh.kind, fresh.name, fresh.is_waiting, fresh.deadline_at, fresh.priority
+    FROM item_opened JOIN json_to_recordset(%(candidates)s::json)
+        AS fresh (local text, kind text, name text, is_waiting boolean, deadline_at timestamptz, priority smallint)
+        ON fresh.local = item_opened.local
+)
+
+candidate_gone AS (
+    DELETE FROM workflows_candidate USING moved
+    WHERE item_id = ANY(ARRAY(
+        SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = gone)
+        FROM json_array_elements_text(%(candidates_gone)s::json) AS gone
+    ))
 )
 
 timer_gone AS (
@@ -75,6 +95,17 @@ subscription AS (
         AS fresh (local text, element text, definition text, revision integer, kind text, name text)
 )
 
+term_gone AS (
+    DELETE FROM workflows_search_term USING moved
+    WHERE instance_id = moved.id AND term = ANY(ARRAY(SELECT json_array_elements_text(%(terms_gone)s::json)))
+)
+
+term AS (
+    INSERT INTO workflows_search_term (instance_id, term)
+    SELECT moved.id, fresh FROM moved, json_array_elements_text(%(terms)s::json) AS fresh
+    ON CONFLICT (term, instance_id) DO NOTHING
+)
+
 effect AS (
     INSERT INTO workflows_effect (
         instance_id, version, local, kind, element, name, inputs, status, at, left_at, due_at, fence, correlation_id
@@ -83,4 +114,15 @@ effect AS (
     FROM moved, json_to_recordset(%(effects)s::json)
         AS effect (local text, kind text, element text, name text, inputs text, status text, left_at timestamptz,
                    due_at timestamptz)
+)
+
+visit AS (
+    INSERT INTO workflows_step_visits (at, visits) SELECT %(at)s, %(visits)s FROM moved
+)
+
+heard AS (
+    INSERT INTO workflows_shadow_input (shadow, instance, version, body)
+    SELECT shadow.id, moved.id, %(number)s, %(heard)s
+    FROM moved, workflows_shadow AS shadow
+    WHERE shadow.id = %(shadow)s AND shadow.hears_until > statement_timestamp()
 )

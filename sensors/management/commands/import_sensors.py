@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.common.correlation import correlated
 from config.common.errors import ApplicationError
-from sensors.errors import BadLines
+from sensors.errors import BadLines, LineFault
 from sensors.services.file_imports import BAD_LINES_NAMED, check_file, import_file
 from sensors.services.imports import ImportReport
 from sensors.services.sheets import MOST_ROWS
@@ -21,11 +21,13 @@ BAR = 40
 class Command(BaseCommand):
     help = (
         "Import sensors from a CSV file of any size, or from XLSX of at most 10 MB and "
-        f"{MOST_ROWS:,} rows, all or nothing. The first {BAD_LINES_NAMED} bad lines are named, the others counted."
+        f"{MOST_ROWS:,} rows, all or nothing. The first {BAD_LINES_NAMED} bad lines are named, the others counted. "
+        "With --skip-bad the good lines are imported and every bad one is named."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="columns: id, address, notes, active, heartbeat_timeout, clients")
+        parser.add_argument("--skip-bad", action="store_true", help="import the good lines, and name the bad ones")
         parser.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,21 +37,28 @@ class Command(BaseCommand):
             raise CommandError(f"{options['file']}: {error.strerror}") from error
         try:
             with stream, correlated(), self._end_progress_line():
-                report = self._import(stream, dry_run=options["dry_run"])
+                report = self._import(stream, dry_run=options["dry_run"], skip_bad=options["skip_bad"])
         except BadLines as error:
             for fault in error.faults:
-                self.stderr.write(f"line {fault.line}: {fault.field}: {fault.rule}")
+                self._name(fault)
             raise CommandError(_words(error)) from error
         except ApplicationError as error:
             raise CommandError(_words(error)) from error
         self.stdout.write(f"{report.created} created, {report.changed} changed, {report.unchanged} unchanged")
 
-    def _import(self, stream: io.BufferedReader, *, dry_run: bool) -> ImportReport:
+    def _import(self, stream: io.BufferedReader, *, dry_run: bool, skip_bad: bool) -> ImportReport:
         if dry_run:
             return check_file(stream, checked=self._show_checked)
         return import_file(
-            stream, actor="command:import_sensors", checked=self._show_checked, progress=self._show_written
+            stream,
+            actor="command:import_sensors",
+            refuse=self._name if skip_bad else None,
+            checked=self._show_checked,
+            progress=self._show_written,
         )
+
+    def _name(self, fault: LineFault) -> None:
+        self.stderr.write(f"line {fault.line}: {fault.field}: {fault.rule}")
 
     def _show_checked(self, rows: int) -> None:
         """Show the count on a terminal; the total is not known before the last row."""

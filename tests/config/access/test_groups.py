@@ -105,6 +105,6 @@ class TestRights:
         assert not self.registrar.allow("sensors", "sensor", "purge_sensor")
 
     def test_a_scope_is_a_permission_of_the_records_alone(self) -> None:
-        rights = Rights("", scopes=frozenset({Scope.OPERATIONS}))  # type: ignore[arg-type]
+        rights = Rights("", "", scopes=frozenset({Scope.OPERATIONS}))  # type: ignore[arg-type]
         assert rights.allow("records", "accesskey", "scope_operations")
         assert not rights.allow("sensors", "sensor", "scope_operations")

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -6,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from config.access.sessions import SessionStore
+from config.access.sessions import UNATTENDED, SessionStore
 from config.dashboard.live.admission import Ticket, admit
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -38,6 +39,15 @@ class TestSessionStore:
 
     def test_each_call_prolongs_it(self, staff: Client) -> None:
         assert [status(staff, AT + IDLE * number) for number in (1, 2, 3)] == [200, 200, 200]
+
+    def test_a_short_time_is_prolonged_before_it_is_over(self, staff: Client, settings: Any) -> None:
+        settings.SESSION_IDLE_SECONDS = 60
+        assert [status(staff, AT + timedelta(seconds=at)) for at in (45, 90, 135)] == [200, 200, 200]
+
+    def test_a_call_that_a_page_makes_by_itself_does_not(self, staff: Client) -> None:
+        with time_machine.travel(AT + IDLE / 2, tick=False):
+            assert staff.get(PAGE, headers={UNATTENDED: "1"}).status_code == 200
+        assert status(staff, AT + IDLE + timedelta(seconds=1)) == 302
 
     def test_two_weeks_after_it_began_it_is_over_however_it_was_used(self, staff: Client) -> None:
         for hours in range(0, 14 * 24, 8):

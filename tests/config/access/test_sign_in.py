@@ -164,19 +164,19 @@ class TestLog:
                 sign_in("olga", "wrong")
         assert log() == [
             ("warning", "A sign-in as olga from 192.0.2.7 failed", LIMIT),
-            ("warning", "Sign-ins as olga from 192.0.2.7 are refused", 1),
+            ("warning", "Sign-ins as olga from 192.0.2.7 are blocked", 1),
         ]
 
     def test_keeps_no_name_that_is_nobodys_as_it_may_be_a_password(self) -> None:
         for _ in range(LIMIT):
             sign_in("correct horse", "olga")
-        assert {text for _, text, _ in log()} == {"A sign-in from 192.0.2.7 failed: there is no such account"}
+        assert {text for _, text, _ in log()} == {"A sign-in from 192.0.2.7 failed: no such account"}
         assert not any("correct" in str(entry.data) for entry in LogEntry.objects.all())
 
     def test_tells_of_a_network_that_is_locked(self) -> None:
         fill(address="192.0.2.7", failures=NETWORK_LIMIT - 1)
         sign_in("nobody", "wrong")
-        assert log()[-1][1] == "Sign-ins from 192.0.2.7 are refused"
+        assert log()[-1][1] == "Sign-ins from 192.0.2.7 are blocked"
 
 
 @pytest.mark.embedded

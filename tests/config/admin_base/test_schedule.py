@@ -1,7 +1,6 @@
 import pytest
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from config.admin_base.schedule import describe
 from config.runtime.upkeep import load_schedule
 from tests.staff import signed_in
 
@@ -17,6 +16,14 @@ class TestSchedule:
         assert all(task.name in page for task in PeriodicTask.objects.all())
         assert "секции" in page
 
+    def test_is_called_as_the_menu_calls_it(self) -> None:
+        load_schedule()
+        client, task = signed_in("administrator"), PeriodicTask.objects.all()[0]
+        for page in (LIST, f"{LIST}{task.pk}/change/"):
+            shown = client.get(page).content.decode()
+            assert "Schedule" in shown
+            assert "eriodic task" not in shown
+
     def test_staff_switch_an_entry_off(self) -> None:
         load_schedule()
         task = PeriodicTask.objects.all()[0]
@@ -29,23 +36,15 @@ class TestSchedule:
         task = PeriodicTask.objects.all()[0]
         assert signed_in("viewer").post(f"{LIST}{task.pk}/change/", {"crontab": task.crontab_id}).status_code == 403
 
+    def test_a_time_that_is_used_is_not_deleted(self) -> None:
+        load_schedule()
+        used, free = PeriodicTask.objects.all()[0].crontab, CrontabSchedule.objects.create(minute="3", hour="4")
+        client, times = signed_in("administrator"), "/admin/django_celery_beat/crontabschedule/"
+        assert "Delete" not in client.get(f"{times}{used.pk}/change/").content.decode()
+        assert [client.get(f"{times}{each.pk}/delete/").status_code for each in (used, free)] == [403, 200]
+
     def test_entries_come_and_go_with_the_product(self) -> None:
         load_schedule()
         client = signed_in("administrator")
         pages = [f"{LIST}add/", f"{LIST}{PeriodicTask.objects.all()[0].pk}/delete/"]
         assert [client.get(page).status_code for page in pages] == [403, 403]
-
-
-class TestDescribe:
-    @pytest.mark.parametrize(
-        ("fields", "words"),
-        [
-            ({"minute": "7"}, "every hour at minute 7"),
-            ({"minute": "5", "hour": "3"}, "every day at 03:05 UTC"),
-            ({"minute": "*/5"}, "*/5 * * * * UTC"),
-            ({"minute": "0", "hour": "1,13"}, "0 1,13 * * * UTC"),
-            ({"minute": "0", "hour": "1", "day_of_week": "1"}, "0 1 * * 1 UTC"),
-        ],
-    )
-    def test_uses_words_where_they_are_shorter(self, fields: dict[str, str], words: str) -> None:
-        assert describe(CrontabSchedule(timezone="UTC", **fields)) == words

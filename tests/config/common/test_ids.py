@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from config.common import ids
-from config.common.ids import new_id
+from config.common.ids import find_time, new_id
 
 
 class TestNewId:
@@ -34,3 +34,16 @@ class TestNewId:
         os.waitpid(child, 0)
         assert UUID(bytes=os.read(read, 16)) != new_id()
         ids._start_anew()
+
+
+class TestFindTime:
+    def test_an_id_says_when_it_was_made(self) -> None:
+        at = find_time(new_id().hex)
+        assert at is not None
+        assert abs(at.timestamp() - time.time()) < 60
+
+    @pytest.mark.parametrize(
+        "other", ["call-0001", "d448f877-3d4c-46f2-a1c8-980f39360f08", "f" * 32, "ffffffffffff7fff8fffffffffffffff"]
+    )
+    def test_any_other_says_nothing(self, other: str) -> None:
+        assert find_time(other) is None

@@ -40,12 +40,12 @@ class TestEngineTiles:
         seen = [Finding(LOW, "disk/n1", LITTLE_ROOM, room)]
         monkeypatch.setattr(engines, "read_storage_findings", lambda: seen)
         raise_alert(FAILED, "disk/n1", CANNOT_WRITE, full)
-        assert (disk().state, disk().words) == ("down", "Cannot be written")
-        assert disk().detail == "The disk of /data on n1 cannot be written: No space left on device (errno 28)"
+        assert (disk().state, disk().words) == ("down", "Not writable")
+        assert disk().detail == "The disk of /data on n1 is not writable: No space left on device (errno 28)"
         close_alert(FAILED, "disk/n1")
-        assert disk().words == "Little room"
+        assert disk().words == "Low on space"
         seen.clear()
-        assert (disk().state, disk().words) == ("ok", "Works")
+        assert (disk().state, disk().words) == ("ok", "Up")
 
 
 class TestProfile:

@@ -8,7 +8,7 @@ from config.dashboard.exchange_panel import ENDED_ROWS, build_panel
 from messaging.models import ExchangeDatabase
 from processes.exchange.models import ExchangeProcess
 from tests.config.dashboard.live.conftest import AT
-from tests.config.dashboard.live.records import make_process
+from tests.config.dashboard.live.records import make_process, shown_processes
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 Status = ExchangeProcess.Status
@@ -27,18 +27,18 @@ class TestBuildPanel:
         live = [make_process(status).pk for status in (Status.STARTED, Status.FAILED, Status.IN_DOUBT)]
         for minute in range(ENDED_ROWS + 2):
             make_process(Status.DONE, minute=minute)
-        panel = build_panel(at=AT)
+        panel = build_panel(list(shown_processes().values()), at=AT)
         assert {row.id for row, _ in panel.live} == set(live)
         assert [row.status for row, _ in panel.ended] == ["DONE"] * ENDED_ROWS
 
     def test_counts_the_processes_of_each_status_under_way(self) -> None:
         for status in (Status.STARTED, Status.STARTED, Status.CLEANUP, Status.DONE):
             make_process(status)
-        counts = {share.status: share.count for share in build_panel(at=AT).shares}
+        counts = {share.status: share.count for share in build_panel(list(shown_processes().values()), at=AT).shares}
         assert counts == {"STARTED": 2, "READY_TO_COMMIT": 0, "CLEANUP": 1, "FAILED": 0, "IN_DOUBT": 0}
 
     def test_has_words_for_every_status(self) -> None:
-        assert set(json.loads(build_panel(at=AT).words)) == set(Status.values)
+        assert set(json.loads(build_panel(list(shown_processes().values()), at=AT).words)) == set(Status.values)
 
 
 class TestStartPage:

@@ -3,14 +3,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from config.access.keys import create_key
+from config.access.sessions import UNATTENDED
 from config.audit.changes import record_change
-from config.dashboard.start_page import ROWS, StartPage, build
-from config.records.models import AccessKey, ChangeRecord
-from notifications.models import Endpoint, EventHour, Follower, Incident
+from config.dashboard.live import inbox
+from config.dashboard.start_page import ROWS, DrawnCards, StartPage, build
+from config.records.models import ChangeRecord
+from notifications.models import Endpoint, EventHour, Follower, Incident, Rung
 from notifications.services.alerts import acknowledge_alert, raise_alert
 from tests.sensors.registry import make_client, make_delivery
 
@@ -64,7 +69,7 @@ class TestBuild:
         EventHour.objects.create(hour=this_hour, count=3)
         EventHour.objects.create(hour=this_hour - timedelta(hours=23), count=4)
         EventHour.objects.create(hour=this_hour - timedelta(hours=24), count=50)
-        chart = page_of(admin).chart
+        chart = page_of(admin).drawn.chart
         assert chart is not None
         assert chart.total == 7
         assert json.loads(chart.data)["datasets"][0]["data"] == [4, *[0] * 22, 3]
@@ -72,12 +77,12 @@ class TestBuild:
     def test_shows_open_incidents_alone(self, admin: User) -> None:
         make_content(2)
         Incident.objects.filter(position=0).update(resolved_at=AT, resolution="done")
-        assert [incident.position for incident in page_of(admin).incidents or []] == [1]
+        assert [row.title for row in page_of(admin).inbox] == ["“follower 1” could not process an event: t"]
 
     def test_shows_the_alerts_that_nobody_has_taken_on(self, admin: User) -> None:
         ids = [raise_alert("k", subject, "A thing happened") for subject in ("a", "b")]
         acknowledge_alert(ids[0], "staff:olga")
-        assert [alert.pk for alert in page_of(admin).alerts or []] == ids[1:]
+        assert [row.alert for row in page_of(admin).inbox] == ids[1:]
         assert "A thing happened" in signed_in(admin).get("/admin/").content.decode()
 
     def test_names_the_receivers_that_do_not_answer(self, admin: User) -> None:
@@ -85,29 +90,87 @@ class TestBuild:
             make_delivery("0xA", make_client(name))
         Endpoint.objects.filter(client__name__in=["one", "two"]).update(opened_at=AT, probe_at=AT, failures=5)
         Endpoint.objects.filter(client__name="two").update(paused=True)
-        assert [(each.name, each.waiting.count) for each in page_of(admin).unreachable or []] == [("one", 1)]
-        page = signed_in(admin).get("/admin/").content.decode()
-        assert "Receivers that do not answer" in page
-        assert "nothing waits for a person" not in page
+        clients = page_of(admin).live.deliveries["clients"]
+        assert [(each["name"], each["state"], each["waiting"]) for each in clients] == [
+            ("one", "half_open", 1),
+            ("two", "paused", 1),
+        ]
+        shown = signed_in(admin).get("/admin/").content.decode()
+        assert ("retrying now" in shown, "paused by staff" in shown) == (True, True)
+        Endpoint.objects.filter(client__name="one").update(probe_at=timezone.now() + timedelta(hours=1))
+        assert "paused: no response" in signed_in(admin).get("/admin/").content.decode()
+
+    def test_says_how_severe_each_is_and_counts_more_than_it_lists(
+        self, admin: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(inbox, "MOST_ALERTS", 2)
+        for number in range(3):
+            raise_alert("sensor.flapping", f"sensor/{number}", "A thing happened")
+        raise_alert("engine.down", "engine/redis", "Redis is down")
+        page = page_of(admin)
+        assert [row.title for row in page.inbox] == ["Redis is down", "A thing happened"]
+        assert page.inbox_total == 4
+        shown = signed_in(admin).get("/admin/").content.decode()
+        assert '<span data-field="severity" data-say>critical</span>' in shown
+        assert "data-inbox-total >4</b>" in shown
+
+    def test_has_no_button_for_those_who_may_not_acknowledge(self, admin: User, viewer: User) -> None:
+        raise_alert("k", "a", "A thing happened")
+        assert "data-acknowledge" in signed_in(admin).get("/admin/").content.decode()
+        page = signed_in(viewer).get("/admin/").content.decode()
+        assert "A thing happened" in page
+        assert "data-acknowledge" not in page
+
+    def test_a_wall_screen_is_dark_and_has_no_menu(self, admin: User) -> None:
+        page = signed_in(admin).get("/admin/?wall=1").content.decode()
+        assert 'class="dark"' in page
+        assert "nav-sidebar" not in page
+        assert "data-acknowledge" not in page
 
     def test_reads_no_more_rows_than_it_shows(self, admin: User) -> None:
         make_content(ROWS + 4)
         page = page_of(admin)
-        assert (len(page.incidents or []), len(page.changes or [])) == (ROWS + 1, ROWS)
+        assert (len(page.inbox), len(page.drawn.changes or [])) == (ROWS + 4, ROWS)
 
-    def test_first_steps_end_with_the_first_key(self, admin: User) -> None:
-        assert page_of(admin).is_new
+    def test_a_viewer_has_no_first_steps_and_is_not_told_of_keys(self, viewer: User) -> None:
+        assert page_of(viewer).first_steps is None
         create_key(name="facility", scopes=["registry:read"], actor="test")
-        assert not page_of(admin).is_new
-
-    def test_a_viewer_is_not_told_to_make_keys_nor_told_of_them(self, viewer: User) -> None:
-        assert not page_of(viewer).is_new
-        create_key(name="facility", scopes=["registry:read"], actor="test")
-        assert page_of(viewer).changes == []
+        assert page_of(viewer).drawn.changes == []
 
     def test_hides_what_a_person_may_not_see(self) -> None:
         page = page_of(User.objects.create_user("ivan", is_staff=True))
-        assert (page.chart, page.followers, page.incidents, page.changes, page.alerts, page.unreachable) == (None,) * 6
+        assert (page.drawn, page.exchange, page.inbox) == (DrawnCards(None, None), None, [])
+        assert page.may == {"engines", "runtime"}
+
+
+@pytest.mark.embedded
+@pytest.mark.django_db
+class TestDrawnCards:
+    def test_are_fetched_as_the_page_has_them(self, admin: User) -> None:
+        client = signed_in(admin)
+        page = client.get("/admin/").content.decode()
+        assert 'data-cards="/admin/drawn-cards/"' in page
+        make_content(1)
+        EventHour.objects.update_or_create(hour=timezone.now().replace(minute=0, second=0, microsecond=0), count=1)
+        cards = client.get("/admin/drawn-cards/").content.decode()
+        changes, events = cards.split('id="drawn-events"')
+        assert 'id="drawn-changes"' in changes
+        assert "/admin/records/changerecord/" in changes
+        assert "data-value=" in events
+
+    def test_hide_what_a_person_may_not_see(self) -> None:
+        person = User.objects.create_user("ivan", is_staff=True)
+        assert signed_in(person).get("/admin/drawn-cards/").content.decode().strip() == ""
+
+    def test_do_not_prolong_the_session_of_a_desk_that_somebody_has_left(self, admin: User) -> None:
+        client = signed_in(admin)
+        with time_machine.travel(timezone.now() + timedelta(hours=1), tick=False):
+            kept = Session.objects.get().session_data
+            for path in ("/admin/drawn-cards/", "/admin/workflows/workitem/card/", "/admin/"):
+                assert client.get(path, headers={UNATTENDED: "1"}).status_code == 200
+            assert Session.objects.get().session_data == kept
+            client.get("/admin/")
+            assert Session.objects.get().session_data != kept
 
 
 @pytest.mark.embedded
@@ -116,18 +179,29 @@ class TestStartPage:
     def test_costs_the_same_however_much_there_is(self, admin: User, django_assert_max_num_queries: Any) -> None:
         client = signed_in(admin)
         make_content(30)
-        AccessKey.objects.all().delete()
-        with django_assert_max_num_queries(17):
+        with django_assert_max_num_queries(30):
             assert client.get("/admin/").status_code == 200
 
-    @pytest.mark.parametrize(("language", "words"), [("en", "Open incidents"), ("ru", "Открытые инциденты")])
+    def test_says_when_nobody_would_be_told_of_an_alert(self, viewer: User, settings: Any) -> None:
+        client = signed_in(viewer)
+        settings.EMAIL_BACKEND = "notifications.sending.smtp.EmailBackend"
+        Rung.objects.all().delete()
+        assert "The escalation has no active step." in client.get("/admin/").content.decode()
+        rung = Rung.objects.create(after_seconds=0, channel="email", to_superusers=True)
+        assert "No escalation step has a recipient" in client.get("/admin/").content.decode()
+        Rung.objects.filter(pk=rung.pk).update(addresses="ops@example.org")
+        assert "No one would be notified" not in client.get("/admin/").content.decode()
+        settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+        assert "messages go to the console alone" in client.get("/admin/").content.decode()
+
+    @pytest.mark.parametrize(("language", "words"), [("en", "Needs attention"), ("ru", "Требует внимания")])
     def test_speaks_the_language_of_the_browser(self, viewer: User, language: str, words: str) -> None:
         page = signed_in(viewer).get("/admin/", headers={"accept-language": language}).content.decode()
         assert words in page
 
     def test_says_in_words_what_each_engine_does(self, viewer: User) -> None:
         page = signed_in(viewer).get("/admin/").content.decode()
-        assert all(name in page for name in ("RabbitMQ", "Redis", "ClickHouse", "Not configured", "Works"))
+        assert all(name in page for name in ("RabbitMQ", "Redis", "ClickHouse", "Not configured", "Up"))
 
     def test_the_root_leads_to_it(self, client: Client) -> None:
         assert client.get("/")["Location"] == "/admin/"

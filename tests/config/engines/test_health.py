@@ -32,15 +32,13 @@ class TestHealth:
         with pytest.raises(Exception):  # noqa: B017, PT011  (each client has an error of its own)
             engine.health()
 
-    def test_raises_within_a_second_when_the_server_is_mute(
-        self, variable: str, engine: Any, url: str, settings: Any
-    ) -> None:
+    def test_raises_soon_when_the_server_is_mute(self, variable: str, engine: Any, url: str, settings: Any) -> None:
         with SilentServer() as mute:
             setattr(settings, variable, url.format(mute.port))
             began = time.monotonic()
             with pytest.raises(Exception):  # noqa: B017, PT011
                 engine.health()
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < 8  # a second, where the machine is idle; ten and more without its bound
 
 
 class TestConnect:

@@ -1,7 +1,8 @@
+import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import DateTimeField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
@@ -37,3 +38,57 @@ def test_a_time_that_was_computed_is_not_after_the_present_it_was_computed_from(
     due = Client.objects.annotate(now=Now(), due=ExpressionWrapper(Now() + timedelta(0), DateTimeField()))
     assert due.filter(due__lte=F("now")).exists()
     assert not due.filter(due__lt=F("now")).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'sqlite'")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE sensors_client SET name = 'new' RETURNING name",
+        "WITH one AS (SELECT 1) UPDATE sensors_client SET name = 'new' RETURNING name",
+        "  delete from sensors_client RETURNING 'new'",
+    ],
+)
+def test_a_single_statement_waits_for_its_turn_and_does_not_poll(statement: str) -> None:
+    make_client("old")
+    began, found = threading.Event(), list[str]()
+
+    def write() -> None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA busy_timeout = 0")  # whoever meets the lock of SQLite itself fails at once
+                began.set()
+                found.extend(cursor.execute(statement).fetchone())
+        except Exception as error:  # noqa: BLE001 (it is compared below)
+            found.append(repr(error))
+        finally:
+            connection.close()
+
+    writer = threading.Thread(target=write)
+    with transaction.atomic():
+        Client.objects.update(name="first")
+        writer.start()
+        began.wait()
+        writer.join(0.2)
+        assert found == []
+    writer.join()
+    assert found == ["new"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'sqlite'")
+def test_what_a_single_statement_returns_keeps_nobody_waiting() -> None:
+    """Rows that are fetched later, or never, hold nothing: the statement is committed by then."""
+    for name in ("a", "b", "c"):
+        make_client(name)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sensors_client SET name = name || '!' RETURNING name")
+        other = connection.copy()
+        other.cursor().execute("PRAGMA busy_timeout = 0")
+        other.cursor().execute("UPDATE sensors_client SET name = name || '?'")
+        other.close()
+        assert cursor.fetchone() == ("a!",)
+        assert list(cursor) == [("b!",), ("c!",)]
+        assert cursor.fetchone() is None
+    assert sorted(Client.objects.values_list("name", flat=True)) == ["a!?", "b!?", "c!?"]

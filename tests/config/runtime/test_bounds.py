@@ -1,11 +1,13 @@
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.runtime.bounds import FieldBound, bounds, field_bounds, render
+from config.runtime.bounds import Bound, FieldBound, bounds, field_bounds, render
+from config.runtime.bounds.bound import count
 from tests.config.api.test_strictness import Callers, fill
 
 TOP = Path(__file__).parents[3]
@@ -26,8 +28,12 @@ ONE_PAST = {
         "reader.end": "TestTime::test_a_reader_that_stops_is_not_waited_for",
         "socket.bytes": "TestWebSocket::test_takes_a_message_of_the_limit_and_not_a_byte_more",
     },
+    "config/dashboard/live/test_watched_rows.py": {
+        "socket.rows": "TestParseWatch::test_refuses_what_is_not_watched_and_what_is_too_much"
+    },
     "config/dashboard/live/test_broadcast.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
     "config/common/web/limits/test_calls.py": {
+        "answer.rate": "TestLargeAnswers::test_of_one_caller_are_sent_at_its_rate_after_a_burst_and_nobody_else_waits",
         "calls": "TestShare::test_one_address_has_only_so_many_calls_under_way",
         "slots.static": "TestGate::test_refuses_one_call_too_many_under_its_path",
         "correlation.id": "TestCorrelationId::test_makes_one_instead_of_a_wrong_one",
@@ -51,6 +57,7 @@ ONE_PAST = {
     "config/common/web/limits/test_bodies.py": {
         "body.time": "TestPace::test_a_body_that_stalls_is_given_up",
         "body.longest": "TestPace::test_none_takes_longer_than_the_longest",
+        "body.disk": "TestFiles::test_are_written_no_faster_than_the_disk_can_bear_and_nobody_is_blamed_for_it",
         "body.files": "TestFiles::test_of_one_caller_are_within_its_share",
         "body.rate": "TestFiles::test_of_one_caller_come_at_its_rate_after_a_burst_and_nobody_else_waits_for_it",
     },
@@ -67,7 +74,14 @@ ONE_PAST = {
         "list.rows": "TestParameters::test_a_wrong_limit_is_named",
         "list.bytes": "TestBytesOfAPage::test_a_page_ends_where_its_bytes_are_used_up_and_next_leads_on",
     },
+    "config/audit/api/test_explain.py": {"explain.rows": "test_rows_of_evidence_are_bounded"},
     "config/audit/api/test_trace.py": {"trace.rows": "TestTrace::test_is_bounded"},
+    "config/admin_base/test_search.py": {
+        "search.text": "TestSearch::test_what_is_longer_is_cut",
+        "search.hits": "TestSearch::test_there_are_at_most_so_many_of_a_kind",
+        "search.all": "TestSearch::test_all_sources_together_look_no_longer_than_a_search_may",
+        "search.time": "TestSearch::test_a_look_through_a_table_ends_with_its_time",
+    },
     "config/api/test_strictness.py": {
         "faults.entries": "TestMany::test_a_list_of_faults_names_some",
         "faults.rules": "TestMany::test_an_answer_names_no_more_rules_than_anybody_reads",
@@ -76,6 +90,24 @@ ONE_PAST = {
         "idempotency.key": "TestError::test_a_wrong_key_is_named",
         "idempotency.time": "TestRepeat::test_after_a_day_is_another_call",
     },
+    "config/admin_base/test_lists.py": {
+        "page.rows": "TestCount::test_ends_at_its_bound_and_so_do_the_pages",
+        "page.sorted": "TestSorting::test_of_a_long_list_goes_by_columns_with_an_index_alone",
+        "page.export": "TestExport::test_of_too_many_rows_asks_to_narrow_the_list",
+    },
+    "config/admin_base/test_confirm_many.py": {
+        "page.batch": "TestConfirmMany::test_acts_batch_by_batch_for_a_script_that_shows_how_far_it_is"
+    },
+    "config/admin_base/test_saved_filters.py": {"page.filters": "TestSaveFilter::test_has_a_bound"},
+    "config/admin_base/test_mute.py": {"page.mute": "TestMuteForm::test_takes_a_time_within_a_year_and_no_later_one"},
+    "notifications/services/test_resend.py": {
+        "page.undelivered": "TestDeadLetters::test_are_counted_by_endpoint_as_far_as_the_bound"
+    },
+    "processes/workflows/admin/version_tree/test_layout.py": {
+        "page.tree": "TestLayOut::test_of_a_long_line_the_newest_and_the_first_are_drawn",
+        "page.branches": "TestLayOut::test_a_line_across_a_return_that_is_not_drawn_counts_what_it_passes",
+    },
+    "config/dashboard/test_menu.py": {"page.badge": "TestNavigation::test_counts_no_further_than_its_bound"},
     "config/access/test_sign_in_limits.py": {
         "sign_in.pair": "TestReserveAttempt::test_grants_ten_and_refuses_the_eleventh",
         "sign_in.network": "TestReserveAttempt::test_a_network_has_its_limit_whatever_the_names",
@@ -94,18 +126,20 @@ ONE_PAST = {
     "config/access/test_failed_keys.py": {
         "rate.wrong_key": "TestFailedKeys::test_past_the_rate_wrong_keys_are_refused_without_a_query"
     },
-    "messaging/api/test_rate.py": {
+    "config/common/web/test_rates.py": {
         "rate.enterprise": "TestEnterpriseRate::test_devices_and_databases_of_an_enterprise_share_one"
     },
-    "processes/workflows/engine/execution/test_depth.py": {
+    "processes/workflows/engine/execution/limits/test_depth.py": {
         "file.nested": "TestNesting::test_one_deeper_is_refused_with_its_element_and_line",
         "instance.depth": "TestCalls::test_deeper_than_a_state_may_be_is_a_failure_of_the_command",
     },
-    "processes/workflows/services/events/test_follower_chains.py": {
+    "processes/workflows/services/events/follower/test_chains.py": {
         "chain.hops": "TestEvents::test_one_that_begins_itself_ends_after_so_many_hops",
         "chain.starts": "TestEvents::test_one_that_begins_two_of_itself_is_held_by_its_rate",
     },
-    "sensors/api/test_signals.py": {"signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error"},
+    "sensors/api/signals/test_signals.py": {
+        "signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error"
+    },
     "sensors/ingest/test_signals.py": {
         "signals.message": "TestOverAmqp::test_a_message_over_256_kib_is_refused",
         "signals.ahead": "TestReadSignals::test_more_than_five_minutes_ahead_is_refused",
@@ -113,8 +147,10 @@ ONE_PAST = {
     "sensors/ingest/test_rejections.py": {
         "signals.rejected": "TestRecordRejections::test_beyond_the_limit_a_minute_has_one_row_for_the_rest"
     },
+    "sensors/ingest/test_repeats.py": {"signals.repeated": "TestRecordRepeats::test_a_storm_stays_a_few_rows"},
+    "sensors/api/test_as_of.py": {"as_of.sensors": "TestClient::test_names_so_many_sensors_and_counts_the_others"},
     "sensors/api/test_history.py": {"history.days": "TestClientHistory::test_takes_31_days_and_no_more"},
-    "sensors/history/test_clickhouse_silence.py": {
+    "sensors/history/clickhouse/test_silence.py": {
         "history.time": "test_the_first_waits_for_a_moment_and_the_next_not_at_all",
         "history.calls": "test_of_forty_at_once_only_half_of_the_slots_wait",
     },
@@ -140,23 +176,27 @@ ONE_PAST = {
         "message.depth": "TestCheckPayload::test_takes_the_limit_and_not_a_level_more",
         "message.body_depth": "TestReadBody::test_a_payload_may_be_as_deep_as_any_json_and_the_body_stands_around_it",
     },
-    "messaging/api/test_messages_send.py": {
+    "messaging/api/messages/test_send.py": {
         "message.bytes": "TestPayload::test_limit_is_of_the_file",
         "message.ahead": "TestCreatedAt::test_takes_five_minutes_ahead_and_not_a_millisecond_more",
     },
-    "processes/exchange/services/test_start_pick.py": {
+    "processes/exchange/services/start/test_pick.py": {
         "exchange.files": "TestLimits::test_smaller_number_of_files_counts",
         "exchange.bytes": "TestLimits::test_smaller_size_counts",
     },
     "processes/exchange/services/test_prepare.py": {
         "exchange.replies": "TestTakenBack::test_more_than_a_thousand_are_refused"
     },
-    "processes/exchange/services/test_decisions.py": {"exchange.error": "TestRollBack::test_wrong_body_is_refused"},
+    "processes/exchange/services/decisions/test_decisions.py": {
+        "exchange.error": "TestRollBack::test_wrong_body_is_refused"
+    },
     "processes/exchange/services/test_timeouts.py": {
         "exchange.started": "TestTimeOutOnce::test_started_too_long_ago_its_messages_are_offered_again",
         "exchange.ready": "TestTimeOutOnce::test_ready_too_long_ago_it_is_in_doubt",
     },
-    "notifications/api/test_sessions.py": {"session.bytes": "TestAppendAndRewrite::test_too_long_changes_nothing"},
+    "notifications/api/sessions/test_sessions.py": {
+        "session.bytes": "TestAppendAndRewrite::test_too_long_changes_nothing"
+    },
     "notifications/sessions/test_repeat.py": {
         "session.operations": "TestFailure::test_a_handler_without_end_is_a_failure"
     },
@@ -170,11 +210,13 @@ ONE_PAST = {
         "session.open": "TestHangingTheme::test_behind_an_open_breaker_it_has_one_slot",
         "session.slow": "TestThemeSlots::test_no_more_are_set_aside_than_there_may_be",
     },
-    "notifications/sending/test_webhook.py": {
+    "notifications/sending/webhook/test_bad_receivers.py": {
         "webhook.time": "TestPostToBadReceivers::test_one_that_never_answers_ends_by_the_time_limit",
         "webhook.answer": "TestPostToBadReceivers::test_ten_megabytes_are_not_fetched",
         "webhook.header": "TestPostToBadReceivers::test_headers_have_a_number_and_a_length",
         "webhook.headers": "TestPostToBadReceivers::test_headers_have_a_number_and_a_length",
+    },
+    "notifications/sending/webhook/test_retry_after.py": {
         "webhook.retry_after": "TestParseRetryAfter::test_seconds_dates_and_nonsense",
     },
     "notifications/sending/test_claims.py": {
@@ -203,13 +245,24 @@ ONE_PAST = {
         "file.expressions": "TestSize::test_of_all_expressions",
         "file.expression_text": "TestSize::test_of_all_expressions",
     },
-    "processes/workflows/engine/bpmn/test_validation.py": {
+    "processes/workflows/engine/bpmn/validation/test_validation.py": {
         "file.names": "TestIds::test_more_than_200_characters_are_refused",
         "file.problems": "TestAllAtOnce::test_no_more_than_a_hundred",
     },
     "processes/workflows/engine/bpmn/test_extensions.py": {
         "file.fields": "TestForms::test_what_cannot_be_shown_is_refused",
         "file.choices": "TestForms::test_a_field_has_so_many_choices_and_not_one_more",
+    },
+    "processes/workflows/engine/test_patterns.py": {
+        "file.pattern": "TestCompilePattern::test_so_many_characters_are_taken_and_not_one_more",
+    },
+    "processes/workflows/engine/test_form_files.py": {
+        "file.forms": "TestLimits::test_there_are_so_many_forms_and_not_one_more",
+    },
+    "processes/workflows/engine/bpmn/test_retries.py": {
+        "file.tries": "TestLimits::test_there_are_so_many_attempts_and_not_one_more",
+        "file.pauses": "TestLimits::test_there_are_so_many_pauses_and_not_one_more",
+        "file.pause": "TestLimits::test_a_pause_is_so_long_and_not_a_second_longer",
     },
     "processes/workflows/engine/cmmn/test_limits.py": {
         "file.items": "TestLimits::test_as_many_plan_items_as_are_allowed_are_read",
@@ -218,7 +271,7 @@ ONE_PAST = {
         "file.awaited": "TestLimits::test_criteria_count_with_what_they_wait_for",
         "file.case_file": "TestLimits::test_as_many_items_of_the_case_file_as_are_allowed_are_read",
     },
-    "processes/workflows/engine/expressions/test_refusals.py": {
+    "processes/workflows/engine/expressions/test_parser.py": {
         "expression.text": "TestSize::test_one_more_is_refused",
         "expression.parts": "TestSize::test_one_more_part_is_refused",
         "expression.depth": "TestDepth::test_one_more_is_refused",
@@ -227,7 +280,31 @@ ONE_PAST = {
         "expression.items": "TestWork::test_takes_the_limit_and_not_one_more",
         "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
     },
-    "processes/workflows/engine/execution/test_limits.py": {
+    "processes/workflows/engine/dmn/test_tables.py": {
+        "dmn.columns": "TestRefused::test_says_what_is_wrong_and_where",
+        "dmn.rules": "TestRefused::test_says_what_is_wrong_and_where",
+        "dmn.entries": "TestRefused::test_says_what_is_wrong_and_where",
+        "dmn.expressions": "TestRefused::test_more_expressions_than_a_file_may_have_are_refused",
+        "dmn.expression_text": "TestRefused::test_more_expressions_than_a_file_may_have_are_refused",
+    },
+    "processes/workflows/engine/dmn/test_evaluation.py": {
+        "dmn.decisions": "TestFiles::test_what_cannot_be_evaluated_is_refused",
+        "feel.calls": "TestLogic::test_a_function_that_calls_itself_fails",
+    },
+    "processes/workflows/engine/feel/test_limits.py": {
+        "feel.text": "test_a_malformed_text_says_what_is_wrong",
+        "feel.parts": "test_a_malformed_text_says_what_is_wrong",
+        "feel.depth": "test_a_malformed_text_says_what_is_wrong",
+        "feel.steps": "test_what_would_take_too_long_fails_soon",
+        "feel.string": "test_what_would_take_too_long_fails_soon",
+        "feel.items": "test_what_would_take_too_long_fails_soon",
+    },
+    "processes/workflows/engine/lint/test_lint.py": {"lint.findings": "test_no_more_than_a_hundred_are_named"},
+    "processes/workflows/engine/lint/test_tables.py": {"lint.rules": "test_a_large_table_is_judged_soon"},
+    "processes/workflows/api/test_decisions.py": {
+        "dmn.stored": "TestPublish::test_a_file_that_would_be_stored_too_often_is_refused"
+    },
+    "processes/workflows/engine/execution/limits/test_limits.py": {
         "command.steps": "TestCommandBudget::test_steps",
         "command.looks": "TestCommandBudget::test_looks",
         "command.weighed": "TestCommandBudget::test_bytes_that_are_weighed",
@@ -247,13 +324,74 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
+    "processes/workflows/engine/dialects/test_bounds.py": {
+        "file.processes": "TestProcesses::test_so_many_are_run_and_not_one_more",
+        "file.report": "TestReport::test_a_list_has_so_many_entries_and_the_rest_is_counted",
+    },
+    "processes/workflows/services/definitions/test_library.py": {
+        "definition.cache": "TestCompiledCache::test_those_used_last_stay_as_many_as_fit"
+    },
+    "processes/workflows/services/definitions/test_drafts.py": {
+        "draft.bytes": "TestSaveDraft::test_is_bounded",
+        "drafts": "TestSaveDraft::test_so_are_the_drafts",
+    },
+    "processes/workflows/services/definitions/test_scenarios.py": {
+        "scenarios.bytes": "TestSaveScenarios::test_is_bounded",
+        "scenarios.number": "TestSaveScenarios::test_is_bounded",
+        "scenarios.steps": "TestSaveScenarios::test_is_bounded",
+        "scenarios.seconds": "TestRehearse::test_ends_when_its_time_is_over",
+    },
+    "processes/workflows/services/shadow/test_end.py": {"shadows": "TestBegin::test_at_most_so_many_are_on_trial"},
+    "processes/workflows/services/shadow/test_follow.py": {
+        "shadow.twins": "TestBounds::test_beyond_so_many_twins_an_idle_one_gives_way",
+        "shadow.state": "TestBounds::test_a_state_that_grows_too_large_is_not_followed",
+        "shadow.reported": "TestBounds::test_a_twin_that_differs_in_too_much_is_not_followed",
+        "shadow.places": "TestBounds::test_examples_and_places_are_few",
+        "shadow.examples": "TestBounds::test_examples_and_places_are_few",
+        "shadow.side": "TestBounds::test_a_long_value_is_cut",
+        "shadow.waiting": "TestBounds::test_one_that_is_too_far_behind_goes_deaf",
+        "shadow.seconds": "TestBounds::test_a_turn_takes_no_more_than_its_time",
+    },
+    "processes/workflows/engine/test_twin.py": {
+        "shadow.path": "TestCompareAnswers::test_a_path_that_was_cut_is_not_compared"
+    },
+    "processes/workflows/engine/test_scenarios.py": {
+        "scenario.timers": "TestPlayScenario::test_a_clock_that_never_rests_is_bounded"
+    },
+    "processes/workflows/engine/bpmn/test_people.py": {
+        "file.candidates": "TestLimits::test_a_file_names_so_many_candidates_and_not_one_more",
+        "task.name": "TestFailures::test_values_that_are_no_names",
+        "task.notes": "TestLimits::test_so_many_notes_are_kept",
+    },
+    "processes/workflows/admin/tasks/test_list.py": {
+        "task.words": "TestLimits::test_so_many_words_count",
+        "task.groups": "TestLimits::test_so_many_groups_count",
+        "task.people": "TestLimits::test_so_many_people_are_offered",
+    },
+    "processes/workflows/test_filters.py": {
+        "instance.terms": "TestFilter::test_so_many_variables_and_no_more",
+        "instance.term": "TestFilter::test_large_values_and_odd_characters_are_no_terms",
+    },
+    "processes/workflows/api/test_batches.py": {
+        "filter.variables": "TestFilters::test_what_no_index_answers_is_refused",
+        "batch.instances": "TestBatches::test_too_much_at_once_is_refused",
+        "batch.named": "TestBatches::test_so_many_may_be_named",
+        "batches.under_way": "TestBatches::test_too_much_at_once_is_refused",
+        "batches": "TestBatches::test_too_much_at_once_is_refused",
+    },
+    "processes/workflows/services/batches/test_run.py": {
+        "batch.slice": "TestTransactions::test_whoever_is_killed_is_followed_by_another",
+        "batch.incidents": "TestRetry::test_so_many_incidents_of_an_instance_are_retried",
+        "batch.outcomes": "TestDryRun::test_so_many_different_outcomes_are_shown",
+    },
     "processes/workflows/services/test_plan_step.py": {
-        "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
+        "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident",
+        "task.search": "TestSearchOfTasks::test_is_cut",
     },
     "processes/workflows/services/events/test_receive.py": {
         "event.message": "TestReceiveMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
     },
-    "processes/workflows/api/test_instances_pages.py": {
+    "processes/workflows/api/instances/test_pages.py": {
         "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
     },
     "processes/coordination/api/test_rows.py": {
@@ -288,6 +426,17 @@ class TestTable:
     def test_rows_of_a_section_can_be_told_apart(self) -> None:
         for section, rows in bounds().items():
             assert max(Counter((row.what, row.per) for row in rows).values()) == 1, section
+
+    def test_a_limit_that_would_read_as_nothing_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="0\\.25"):
+            count(0.25, "s")
+        with pytest.raises(ValueError, match="'0 s'"):
+            Bound("name", "what", count(0, "s"), "per", "past")
+        assert Bound("name", "what", "0.25 s", "per", "past").limit == "0.25 s"
+
+    def test_no_time_is_written_as_a_clock_shows_it(self) -> None:
+        rows = [row for section in bounds().values() for row in section]
+        assert [row.name for row in rows if re.search(r"\d:\d\d", f"{row.limit} {row.past}")] == []
 
     def test_the_document_is_what_the_command_prints(self) -> None:
         kept = (TOP / "docs" / "bounds.md").read_text()

@@ -222,7 +222,7 @@ class TestTime:
         line.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await _ask_and_stop_reading(served, line, asked)
         line.write(then)
-        await _until(lambda: not served.state.connections)
+        await assert_soon(lambda: not served.state.connections)
         line.writer.close()
 
     async def test_one_that_goes_on_has_as_much_time_as_before(
@@ -234,7 +234,7 @@ class TestTime:
         timer = connection._reader_timer
         assert timer is not None
         line.reader._transport.resume_reading()  # type: ignore[attr-defined]
-        await _until(lambda: not connection.flow.write_paused)
+        await assert_soon(lambda: not connection.flow.write_paused)
         assert timer.cancelled()
         line.writer.close()
 
@@ -242,7 +242,7 @@ class TestTime:
 class TestNumber:
     async def test_one_address_has_its_share_and_another_its_own(self, served: Served) -> None:
         lines = [await served.connect("127.0.0.2") for _ in range(5)]
-        await _until(lambda: len(served.state.connections) == 5)
+        await assert_soon(lambda: len(served.state.connections) == 5)
         surplus = await served.connect("127.0.0.2")
         answer = await surplus.rest()
         assert refusal(answer)[:2] == (503, "busy")
@@ -261,7 +261,7 @@ class TestNumber:
 
     async def test_a_proxy_has_all_of_them(self, served: Served) -> None:
         lines = [await served.connect() for _ in range(20)]
-        await _until(lambda: len(served.state.connections) == 20)
+        await assert_soon(lambda: len(served.state.connections) == 20)
         assert refusal(await (await served.connect()).rest())[:2] == (503, "busy")
         for line in lines:
             line.writer.close()
@@ -274,7 +274,7 @@ class TestNumber:
         assert status(await (await served.connect("127.0.0.2")).rest()) == 503
         for line in lines:
             line.writer.close()
-        await _until(lambda: not served.state.connections)
+        await assert_soon(lambda: not served.state.connections)
         line = await served.connect("127.0.0.2")
         line.write(head())
         assert status(await line.rest()) == 200
@@ -334,7 +334,7 @@ async def _ask_and_stop_reading(served: Served, line: Line, asked: bytes) -> Con
     """Return the connection, to which a large answer was written that nobody reads."""
     line.reader._transport.pause_reading()  # type: ignore[attr-defined]
     line.write(asked)
-    await _until(lambda: any(_is_stalled(each) for each in served.state.connections))
+    await assert_soon(lambda: any(_is_stalled(each) for each in served.state.connections))
     (connection,) = served.state.connections
     assert isinstance(connection, Connection)
     return connection
@@ -349,7 +349,7 @@ def _start_of_message(length: int) -> bytes:
     return b"\x82\xff" + length.to_bytes(8) + bytes(4)
 
 
-async def _until(is_so: Any) -> None:
+async def assert_soon(is_so: Any) -> None:
     async with asyncio.timeout(PATIENCE):
         while not is_so():  # noqa: ASYNC110 (what it waits for has no event)
             await asyncio.sleep(0.01)

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from structlog.testing import capture_logs
 
 from config.runtime import health
 from config.runtime.health import _Check, _States, engine_states
 from tests.conftest import ServerAddresses
 from tests.faults.silent_servers import SilentServer
-
-pytestmark = pytest.mark.embedded
 
 answer: Callable[[], None] = lambda: None  # noqa: E731  (each test puts its own here)
 
@@ -36,6 +35,7 @@ def fail() -> None:
     raise OSError("gone")
 
 
+@pytest.mark.embedded
 class TestStates:
     def test_an_engine_that_answers_is_ok(self, states: _States) -> None:
         assert states.get() == {"engine": "ok"}
@@ -55,12 +55,12 @@ class TestStates:
 
         def hang() -> None:
             begun.append(1)
-            go_on.wait(5)
+            go_on.wait(60)
 
         reply(hang)
         began = time.monotonic()
         assert [states.get()["engine"] for _ in range(3)] == ["down"] * 3
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 30
         assert len(begun) == 1
         go_on.set()
 
@@ -92,7 +92,9 @@ class TestEngineStates:
     @pytest.fixture(autouse=True)
     def _fresh(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(health._states, "_stale_at", 0.0)
+        monkeypatch.setattr(health, "PATIENCE_SECONDS", 60.0)  # a busy machine may take its time
 
+    @pytest.mark.embedded
     def test_the_embedded_profile_has_a_database_and_nothing_else(self) -> None:
         assert engine_states() == {"database": "ok", "amqp": "off", "redis": "off", "clickhouse": "off"}
 
@@ -101,11 +103,24 @@ class TestEngineStates:
         settings.CLICKHOUSE_URL = servers.clickhouse
         assert set(engine_states().values()) == {"ok"}
 
-    def test_three_mute_engines_are_asked_side_by_side(self, settings: Any) -> None:
+    @pytest.mark.embedded
+    def test_three_mute_engines_are_asked_side_by_side(self, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(health, "PATIENCE_SECONDS", 3.0)
         with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             settings.REDIS_URL = f"redis://127.0.0.1:{mute.port}/0"
             settings.CLICKHOUSE_URL = f"clickhouse://127.0.0.1:{mute.port}/default"
             began = time.monotonic()
             assert engine_states() == {"database": "ok", "amqp": "down", "redis": "down", "clickhouse": "down"}
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 8
+
+
+@pytest.mark.django_db
+def test_a_mute_database_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL alone can be mute: SQLite is no server."""
+    monkeypatch.setattr(health, "FRESH_SECONDS", 0.0)
+    with SilentServer() as mute:
+        monkeypatch.setitem(connection.settings_dict, "PORT", str(mute.port))
+        began = time.monotonic()
+        assert engine_states()["database"] == "down"
+        assert time.monotonic() - began < 20

@@ -16,6 +16,8 @@ from tests.faults.wait import wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+EVERY = 600
+"""Seconds to the next turn of work that nobody wakes: longer than any wait here."""
 LISTENERS = "FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
 
@@ -30,7 +32,7 @@ class Kind:
 
     def run_once(self) -> bool:
         self.turns += 1
-        self.go_on.wait(20)
+        self.go_on.wait(120)
         return False
 
 
@@ -43,11 +45,11 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scheduler]]
         monkeypatch.setattr(module, "LISTEN_SECONDS", 0.1)
         monkeypatch.setattr(module, "GRACE_SECONDS", 1.0)
         for kind in kinds:
-            work.register_work(BackgroundWork(name=kind.name, run_once=kind.run_once, every=10))
+            work.register_work(BackgroundWork(name=kind.name, run_once=kind.run_once, every=EVERY))
         scheduler = Scheduler()
         scheduler.start()
         started.append((scheduler, kinds))
-        assert wait_until(lambda: all(kind.turns for kind in kinds))
+        assert wait_until(lambda: all(kind.turns for kind in kinds), 60)
         return scheduler
 
     yield run
@@ -66,26 +68,33 @@ class TestScheduler:
         scheduler = start(slow, quick)
         before = quick.turns
         scheduler.wake("quick")
-        assert wait_until(lambda: quick.turns > before, 2)
+        assert wait_until(lambda: quick.turns > before, 60)
         assert slow.turns == 1
 
     def test_a_ring_in_this_process_wakes_the_work_at_once(self, start: Callable[..., Scheduler]) -> None:
         kind, other = Kind("one"), Kind("other")
         start(kind, other)
-        time.sleep(0.1)
-        turns = other.turns
+        # A listener that connects wakes everyone, once and at its own time: one of the rings is without it.
+        assert any(self.ring_wakes(kind) and other.turns == turns for turns in self.turns_of(other, times=3))
+
+    def ring_wakes(self, kind: Kind) -> bool:
+        before = kind.turns
         with transaction.atomic():
-            ring("one")
-        assert wait_until(lambda: kind.turns >= 2, 2)
-        assert other.turns == turns
+            ring(kind.name)
+        return wait_until(lambda: kind.turns > before, 60)
+
+    def turns_of(self, kind: Kind, *, times: int) -> Iterator[int]:
+        for _ in range(times):
+            yield kind.turns
 
     def test_a_ring_for_work_of_a_newer_node_is_ignored(self, start: Callable[..., Scheduler]) -> None:
         kind = Kind("one")
         scheduler = start(kind)
-        time.sleep(0.3)
-        turns = kind.turns
-        scheduler.wake("unheard")
-        assert not wait_until(lambda: kind.turns > turns, 0.2)
+        for turns in self.turns_of(kind, times=3):
+            scheduler.wake("unheard")
+            if not wait_until(lambda: kind.turns > turns, 0.2):  # noqa: B023
+                return
+        raise AssertionError("each ring was a turn, and no listener connects so often")
 
     def test_stops_within_its_grace_even_when_a_kind_hangs(self, start: Callable[..., Scheduler]) -> None:
         kind = Kind("hanging")
@@ -93,7 +102,7 @@ class TestScheduler:
         scheduler = start(kind)
         began = time.monotonic()
         scheduler.stop()
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="about LISTEN and NOTIFY")
@@ -103,7 +112,7 @@ class TestListening:
         start(kind)
         before = self.settle(kind)
         self.notify("one")
-        assert wait_until(lambda: kind.turns > before, 3)
+        assert wait_until(lambda: kind.turns > before, 60)
 
     def test_listens_again_after_the_connection_was_cut(self, start: Callable[..., Scheduler]) -> None:
         kind = Kind("one")
@@ -111,20 +120,20 @@ class TestListening:
         before = self.settle(kind)
         with postgresql.connect() as own:
             own.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
-        assert wait_until(lambda: kind.turns > before, 8), "a new connection wakes everyone: rings may have been lost"
+        assert wait_until(lambda: kind.turns > before, 60), "a new connection wakes everyone: rings may have been lost"
         before = self.settle(kind)
         self.notify("one")
-        assert wait_until(lambda: kind.turns > before, 3)
+        assert wait_until(lambda: kind.turns > before, 60)
 
     def test_listens_on_a_new_connection_from_time_to_time(
         self, start: Callable[..., Scheduler], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "RECONNECT_SECONDS", 0.5)
         start(Kind("one"))
-        assert wait_until(lambda: self.listeners() == 1, 5)
+        assert wait_until(lambda: self.listeners() == 1, 60)
         with postgresql.connect() as own:
             first = own.execute(f"SELECT pid {LISTENERS}").fetchall()
-            assert wait_until(lambda: own.execute(f"SELECT pid {LISTENERS}").fetchall() not in (first, []), 5)
+            assert wait_until(lambda: own.execute(f"SELECT pid {LISTENERS}").fetchall() not in (first, []), 60)
 
     def notify(self, name: str) -> None:
         with postgresql.connect() as own:
@@ -132,7 +141,7 @@ class TestListening:
 
     def settle(self, kind: Kind) -> int:
         """Wait until the connection is there and has woken everyone, as it does once."""
-        assert wait_until(lambda: self.listeners() == 1, 5)
+        assert wait_until(lambda: self.listeners() == 1, 60)
         time.sleep(0.3)
         return kind.turns
 

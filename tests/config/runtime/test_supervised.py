@@ -3,9 +3,12 @@
 Nobody calls it again: a call would start what has died, and hide that it did not come back by itself.
 """
 
+import asyncio
+import json
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from typing import Any
@@ -18,6 +21,8 @@ from config.common.background.daemon import Daemon
 from config.common.background.per_process import PerProcess
 from config.common.background.ring import set_local_wake
 from config.common.background.work import BackgroundWork
+from config.dashboard.live.admission import Ticket
+from config.dashboard.live.broadcast import Broadcaster, Closed, SocketQueue
 from config.engines import publisher as publishing
 from config.engines.publisher import NotRouted, Publisher
 from notifications.models import Attempt, Delivery, RepeatSession
@@ -27,6 +32,7 @@ from notifications.sending.sender import Sender
 from notifications.sessions import handlers, repeater
 from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.repeater import Repeater
+from tests.config.dashboard.live.conftest import EVERYTHING
 from tests.conftest import ServerAddresses
 from tests.faults.wait import wait_until
 from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
@@ -171,6 +177,27 @@ def repeat_worker(stage: Stage) -> Callable[[], bool]:
     return _repeated(stage)
 
 
+def live(stage: Stage) -> Callable[[], bool]:
+    """The pulse of the live page: its sockets are closed, and one that comes again is shown everything."""
+    stage.break_once(Broadcaster, "_beat")
+    frames: list[str] = []
+
+    async def watch() -> None:
+        own = Broadcaster()
+        while not frames:
+            queue = SocketQueue(Ticket("", "en"), EVERYTHING)
+            own.subscribe(queue)
+            with suppress(Closed):
+                frames.append(json.loads(await queue.take(own))["type"])
+            own.unsubscribe(queue)
+        own._threads.shutdown(cancel_futures=True)
+
+    page = threading.Thread(target=lambda: asyncio.run(watch()), daemon=True)
+    stage.ends.callback(page.join, 60)
+    page.start()
+    return lambda: frames == ["snapshot"]
+
+
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddresses) -> Iterator[Stage]:
     with ExitStack() as ends:
@@ -179,7 +206,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddress
 
 @pytest.mark.parametrize(
     "case",
-    [daemon, ring, refused_calls, publisher, sender, sender_claims, sender_records, repeat_keeper, repeat_worker],
+    [daemon, ring, refused_calls, publisher, sender, sender_claims, sender_records, repeat_keeper, repeat_worker, live],
 )
 def test_its_work_goes_on(case: Case, stage: Stage) -> None:
     goes_on = case(stage)

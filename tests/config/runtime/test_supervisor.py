@@ -93,7 +93,7 @@ class TestChild:
         one.advance()
         assert wait_until(note.exists)
         one.terminate()
-        assert one.wait(2)
+        assert one.wait(60)
 
     def test_one_that_does_not_obey_is_killed_with_all_it_started(self, child: Any, note: Path) -> None:
         one = child("stubborn")
@@ -103,7 +103,7 @@ class TestChild:
         one.terminate()
         assert not one.wait(0.2)
         one.kill()
-        assert wait_until(lambda: not is_alive(int(helper)), 2)
+        assert wait_until(lambda: not is_alive(int(helper)), 60)
         assert name == "one"
 
     def test_one_that_is_killed_takes_what_it_started_with_it(self, child: Any, note: Path) -> None:
@@ -113,7 +113,7 @@ class TestChild:
         helper = int(note.read_text().split()[1])
         os.kill(one._running.pid, signal.SIGKILL)
         tend_until_exited(one, 1)
-        assert wait_until(lambda: not is_alive(helper), 2)
+        assert wait_until(lambda: not is_alive(helper), 60)
 
     def test_a_program_that_is_not_there_is_tried_again(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "executable", "/no/such/program")

@@ -18,7 +18,7 @@ from tests.staff import signed_in
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/messaging/message/"
-QUERIES = 7
+QUERIES = 9
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ class TestList:
         assert Message.objects.filter(status="incorrect").count() == 2
         assert "This field is required" in operator.post(LIST, {**asked, "confirmed": "yes"}).content.decode()
         page = operator.post(LIST, {**asked, "confirmed": "yes", "reason": "prices came"}, follow=True).content.decode()
-        assert "2 messages are back in the queue." in page
-        assert "1 was left out" in page
+        assert "2 messages have been put back into the queue." in page
+        assert "1 skipped" in page
         assert {change.after["reason"] for change in ChangeRecord.objects.filter(kind="message")} == {"prices came"}
 
     def test_a_viewer_sees_it_and_is_offered_nothing(self, scene: Scene) -> None:
@@ -132,7 +132,7 @@ class TestPage:
     def test_of_a_large_one_the_beginning(self, scene: Scene, operator: Client) -> None:
         scene.send("m1", "é" * 50_000)
         page = operator.get(address()).content.decode()
-        assert "The first 64 KiB" in page
+        assert "First 64 KiB" in page
         assert 10_000 < page.count("\\u00e9") < 65_536 / 6
 
     def test_a_missing_file_is_said_plainly(self, scene: Scene, operator: Client) -> None:
@@ -156,7 +156,7 @@ class TestPage:
         file.symlink_to(tmp_path / "secret")
         page = operator.get(address()).content.decode()
         assert "the secret" not in page
-        assert "Something that is no file has its name." in page
+        assert "Something other than a file has this name." in page
 
     def test_leads_to_its_process_its_replies_and_its_trace(self, scene: Scene, operator: Client) -> None:
         process = scene.ready("PROCESSED_INCORRECT")
@@ -222,14 +222,14 @@ class TestRequeue:
         assert Message.objects.get(public_id="m1").status == "incorrect"
         page = operator.post(address(page="requeue"), {"reason": "prices came"}, follow=True).content.decode()
         assert "The message is back in the queue." in page
-        assert "by staff:olga: prices came" in page
+        assert "by olga: prices came" in page
         move_files()
         assert "m1" in scene.files("Messages")
 
     def test_is_not_offered_where_it_cannot_be(self, scene: Scene, operator: Client) -> None:
         scene.send()
         assert address(page="requeue") not in operator.get(address()).content.decode()
-        assert operator.post(address(page="requeue"), {"reason": "x"}).status_code == 403
+        assert operator.post(address(page="requeue"), {"reason": "x"})["Location"] == address()
 
     def test_a_viewer_is_refused(self, scene: Scene) -> None:
         put_into_error(scene)
@@ -244,7 +244,7 @@ class TestSetAside:
         assert address(page="set-aside") in operator.get(address()).content.decode()
         assert "This field is required" in operator.post(address(page="set-aside")).content.decode()
         page = operator.post(address(page="set-aside"), {"reason": "it kills"}, follow=True).content.decode()
-        assert "The message is set aside." in page
+        assert "The message has been set aside." in page
         assert (listed(operator, status="set_aside"), scene.start()["status"]) == (["m1"], "IDLE")
         assert address(page="set-aside") not in operator.get(address()).content.decode()
         page = operator.post(address(page="bring-back"), {"reason": "mended"}, follow=True).content.decode()
@@ -256,7 +256,7 @@ class TestSetAside:
         scene.ready()
         for page in ("set-aside", "bring-back"):
             assert address(page=page) not in operator.get(address()).content.decode()
-            assert operator.post(address(page=page), {"reason": "x"}).status_code == 403
+            assert operator.post(address(page=page), {"reason": "x"})["Location"] == address()
 
     def test_a_viewer_is_offered_nothing(self, scene: Scene) -> None:
         scene.send()

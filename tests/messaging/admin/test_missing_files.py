@@ -24,14 +24,14 @@ def chosen(browser: Client) -> list[int]:
 
 class TestMissingFiles:
     def test_says_that_nothing_was_given_up(self, operator: Client) -> None:
-        assert "No message was given up for its file." in operator.get(PAGE).content.decode()
+        assert "No message has lost its file." in operator.get(PAGE).content.decode()
 
     def test_what_is_there_again_comes_back_at_once_with_one_reason(self, scene: Scene, operator: Client) -> None:
         for id in ("m1", "m2", "m3"):
             give_up(scene, id)
         file_of(scene, "m3").unlink()
         answer = operator.post(PAGE, {"message": chosen(operator), "reason": "mounted again"}, follow=True)
-        assert "2 messages are brought back." in answer.content.decode()
+        assert "2 messages restored." in answer.content.decode()
         assert [row.message.public_id for row in answer.context["missing"]] == ["m3"]
         assert [message["id"] for message in scene.start()["messages"]] == ["m1", "m2"]
 
@@ -45,7 +45,7 @@ class TestMissingFiles:
         give_up(scene, "m1")
         file_of(scene, "m1").write_text("{}")
         answer = operator.post(PAGE, {"message": chosen(operator), "reason": "?"}, follow=True)
-        assert "The file that lies there is not as this message was written." in answer.content.decode()
+        assert "The file found differs from this message as it was written." in answer.content.decode()
 
     def test_says_that_the_volume_is_away(self, scene: Scene, operator: Client) -> None:
         give_up(scene, "m1")

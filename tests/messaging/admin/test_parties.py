@@ -1,13 +1,16 @@
 import re
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client as Browser
+from django.utils import timezone
 
 from config.common.key_text import is_key_of
+from config.common.times import format_time
 from config.records.models import AccessKey, ChangeRecord
-from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
+from messaging.models import Device, Enterprise, ExchangeDatabase, LastRequest, Subsystem
 from tests.messaging.parties import key_of, make_database, make_device, make_enterprise, make_subsystem
 from tests.staff import signed_in
 
@@ -148,7 +151,7 @@ class TestPage:
     def test_tells_who_changed_it(self, browser: Browser) -> None:
         browser.post(f"{ROOT}/device/phone/change/", form("device"))
         text = browser.get(f"{ROOT}/device/phone/change/").content.decode()
-        assert "staff:olga" in text
+        assert "olga, <time" in text
         assert "/revert/" in text
 
     def test_says_how_many_keys_work(self, browser: Browser) -> None:
@@ -156,7 +159,7 @@ class TestPage:
         key_of(Device.objects.get())
         browser.post(f"{ROOT}/device/phone/rotate/", {"form_id": uuid.uuid4()})
         facts = browser.get(f"{ROOT}/device/phone/change/").context["page"].facts
-        assert [(fact.value, fact.link) for fact in facts if fact.label == "Working keys"] == [(1, "")]
+        assert [(fact.value, fact.link) for fact in facts if fact.label == "Active keys"] == [(1, "")]
 
     @pytest.mark.parametrize("page", PAGES)
     def test_of_nobody_leads_to_the_list(self, browser: Browser, page: str) -> None:
@@ -238,7 +241,7 @@ class TestActions:
         assert (answer["Location"], Subsystem.objects.count()) == (f"{ROOT}/subsystem/", 1)
 
     def test_one_in_use_says_what_to_do(self, browser: Browser) -> None:
-        answer = browser.post(f"{ROOT}/subsystem/stock/remove/", follow=True)
+        answer = browser.get(f"{ROOT}/subsystem/stock/remove/", follow=True)
         assert "Move its devices" in answer.content.decode()
         assert answer.redirect_chain[-1][0] == f"{ROOT}/subsystem/stock/change/"
 
@@ -255,3 +258,14 @@ class TestActions:
     def test_are_not_for_viewers(self, path: str) -> None:
         answer = signed_in("viewer").post(f"{ROOT}/{path}/", {"form_id": uuid.uuid4()})
         assert (answer.status_code, ChangeRecord.objects.count()) == (403, 0)
+
+
+class TestLastRequest:
+    def test_the_page_of_a_database_says_when_it_last_asked(self, browser: Browser) -> None:
+        page = f"{ROOT}/exchangedatabase/erp/change/"
+        assert "none recorded" in browser.get(page).content.decode()
+        at = timezone.now() - timedelta(minutes=5)
+        LastRequest.objects.create(database_id="erp", asked_at=at, answer=LastRequest.Answer.IDLE)
+        shown = browser.get(page).content.decode()
+        assert f'<time class="pst-nowrap" datetime="{format_time(at)}"' in shown
+        assert "no messages waiting (IDLE)" in shown

@@ -337,7 +337,7 @@ class TestDelete:
         keys = {"phone": caller_of(Device.objects.get()), "erp": caller_of(ExchangeDatabase.objects.get())}
         desk("DELETE", path)
         answers = {name: caller("GET", "/devices/").json()["message"] for name, caller in keys.items()}
-        assert {name for name, text in answers.items() if text == "What this key belongs to is not active."} == refused
+        assert {name for name, text in answers.items() if text == "The owner of this key is inactive."} == refused
 
     def test_takes_an_empty_subsystem_away(self, desk: Caller) -> None:
         assert desk("DELETE", "/subsystems/empty/").status_code == 204

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from config.common.errors import DiskFailed, DiskFull
+from messaging.files import drafts
 from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
+from messaging.files.envelope import content_of
 from messaging.files.paths import draft_of, path_of
 from messaging.files.reader import OutOfResources
+from tests.faults.simulated_disk import Disk, DiskOs, Renames
 from tests.messaging.failing_disk import failing
 from tests.messaging.files.message_rows import row
 
@@ -57,6 +60,30 @@ class TestWriteDrafts:
         write_drafts([(message, b"1")])
         with pytest.raises(DiskFailed):
             write_drafts([(message, b"2")])
+
+
+class TestCrash:
+    """The row is committed when the drafts are written: a crash from then on must find each of them."""
+
+    @pytest.mark.parametrize("renames", Renames)
+    def test_whatever_a_crash_keeps_the_drafts_are_whole_once_they_are_written(
+        self, monkeypatch: pytest.MonkeyPatch, renames: Renames
+    ) -> None:
+        messages = [(row(f"m{n}", b'{"n": 1}'), b'{"n": 1}') for n in range(2)]
+        disk = Disk(renames)
+        for folder in reversed(draft_of(messages[0][0]).parents[:-1]):
+            disk.make(folder, folder=True)
+            disk.sync(disk.find(folder.parent))
+        monkeypatch.setattr("config.common.files.os", DiskOs(disk))
+        monkeypatch.setattr(drafts, "are_folders_ensured", lambda database_id: True)
+        monkeypatch.setattr(drafts, "check_volume", lambda: None)
+        write_drafts(messages)
+        states = list(disk.states())
+        assert states
+        for message, payload in messages:
+            whole = b"".join(content_of(message, payload))
+            kept = {state.contents.get(state.tree.files.get(str(draft_of(message)), "")) for state in states}
+            assert kept == {whole}
 
 
 class TestNameDrafts:

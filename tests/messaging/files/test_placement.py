@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.common.errors import DiskFailed
+from config.common.errors import DiskFailed, VolumeAway
 from config.common.files import move_durably
 from messaging.files import placement
 from messaging.files.paths import draft_of, ensure_folders, path_of, possible_paths
@@ -74,11 +74,14 @@ class TestPutInPlace:
             place_file(message)
         assert path_of(message, folder).is_symlink()
 
-    def test_makes_the_folder_that_somebody_deleted(self, message: Message, folders: Path) -> None:
+    @pytest.mark.parametrize("place", [place_file, lambda message: placement.place_files([message])])
+    def test_makes_no_folder_that_is_gone(self, message: Message, folders: Path, place: Any) -> None:
         path_of(message, "Messages").write_bytes(b"{}")
         (folders / "Log").rmdir()
-        place_file(message)
-        assert found(message) == ["Log"]
+        with pytest.raises(VolumeAway):
+            place(message)
+        assert not (folders / "Log").exists()
+        assert found(message) == ["Messages"]
 
     def test_name_given_between_two_looks_is_seen(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The sender renames without a lock: neither look found it, yet it is there."""

@@ -63,7 +63,7 @@ class TestCheckVolume:
 
     def test_is_away_when_another_volume_is_there(self, place: Path) -> None:
         (place / MARKER).write_text(f"{uuid.uuid4()}\n")
-        with pytest.raises(VolumeAway, match="volume of the message files"):
+        with pytest.raises(VolumeAway, match="volume with the message files"):
             check_volume()
 
     def test_is_there_again_when_it_is_back(self, place: Path) -> None:
@@ -177,7 +177,9 @@ class TestWriting:
     def test_folder_of_a_database_that_has_messages_is_not_made_anew(self, place: Path) -> None:
         scene = Scene()
         assert scene.send("m1")[0] == 201
-        shutil.rmtree(place / scene.database.pk)
-        assert scene.send("m2")[0] == 503
-        (place / scene.database.pk).mkdir()
+        for missing in (place / scene.database.pk, place / scene.database.pk / "Messages"):
+            shutil.rmtree(missing)
+            assert scene.send("m2")[0] == 503
+            assert not missing.exists()
+            adopt_volume(forced=True)
         assert scene.send("m2")[0] == 201

@@ -70,7 +70,7 @@ class TestRequeue:
         )
         assert (change.after["status"], change.after["reason"]) == ("waiting", "the price is right now")
         entry = LogEntry.objects.get(subject="message/acme/m1")
-        assert entry.text.endswith("into the queue by staff:olga: the price is right now")
+        assert entry.text.endswith("into the queue by olga: the price is right now")
         assert Event.objects.filter(type="message.requeued", subject="message/acme/m1").count() == 1
 
     def test_what_did_not_end_in_error_stays(self, scene: Scene) -> None:

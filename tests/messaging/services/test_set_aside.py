@@ -59,7 +59,7 @@ class TestSetAside:
         set_aside()
         change = ChangeRecord.objects.get(kind="message")
         assert (change.actor, change.after["reason"]) == ("staff:olga", "the ERP dies of it")
-        assert LogEntry.objects.filter(subject="message/acme/m1", text__contains="set aside by staff:olga").exists()
+        assert LogEntry.objects.filter(subject="message/acme/m1", text__contains="set aside by olga").exists()
         assert Event.objects.filter(type="message.set_aside").count() == 1
 
     @pytest.mark.parametrize("status", ["STARTED", "DONE", "IN_DOUBT"])

@@ -1,9 +1,12 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from config.records.models import UserSettings
 from notifications.models import Alert, Delivery, Rung
 from notifications.services.alerts import acknowledge_alert, close_alert, mute_alert, resolve_alert
 from tests.notifications.alerts import escalate, make_alert, two_rungs
@@ -33,13 +36,22 @@ class TestInbox:
         resolve_alert(make_alert(subject="done").pk, "staff:ivan")
 
     def test_what_nobody_has_taken_on_stands_first(self, operator: Client) -> None:
-        assert listed(operator) == ["waiting later", "waiting", "taken later", "taken"]
+        assert listed(operator) == ["waiting", "waiting later", "taken", "taken later"]
+
+    def test_of_these_the_most_severe_stands_first(self, operator: Client) -> None:
+        make_alert("test", "only a test")
+        make_alert("sensor.flapping", "not so bad")
+        assert listed(operator, status="open") == ["waiting", "waiting later", "not so bad", "only a test"]
+        assert listed(operator, severity="2") == ["not so bad"]
+        page = operator.get(LIST).content.decode()
+        for code, word in (("critical", "critical"), ("warning", "warning"), ("notice", "notice")):
+            assert f'data-severity="{code}"><i class="material-symbols-outlined" aria-hidden="true"></i>{word}<' in page
 
     @pytest.mark.parametrize(
         ("status", "subjects"),
         [
-            ("open", ["waiting later", "waiting"]),
-            ("acknowledged", ["taken later", "taken"]),
+            ("open", ["waiting", "waiting later"]),
+            ("acknowledged", ["taken", "taken later"]),
             ("resolved", ["done"]),
             ("all", ["done", "waiting later", "taken later", "waiting", "taken"]),
         ],
@@ -49,9 +61,34 @@ class TestInbox:
 
     def test_several_are_acknowledged_at_once(self, operator: Client) -> None:
         chosen = list(Alert.objects.exclude(status="resolved").values_list("pk", flat=True))
-        answer = operator.post(LIST, {"action": "acknowledge_chosen", "_selected_action": chosen}, follow=True)
-        assert "2 alerts have been acknowledged." in answer.content.decode()
+        answer = operator.post(
+            LIST, {"action": "acknowledge_chosen", "_selected_action": chosen, "confirmed": "yes"}, follow=True
+        )
+        assert "2 alerts acknowledged." in answer.content.decode()
         assert not Alert.objects.filter(status="open").exists()
+
+    def test_several_are_muted_until_a_time_of_the_viewers_zone(self, operator: Client) -> None:
+        UserSettings.objects.create(user=User.objects.get(username="olga"), time_zone="Europe/Minsk")
+        chosen = list(Alert.objects.exclude(status="resolved").values_list("pk", flat=True))
+        action = {"action": "mute_chosen", "_selected_action": chosen}
+        assert "even if they close and are raised again" in operator.post(LIST, action).content.decode()
+        end = (timezone.now() + timedelta(hours=30)).replace(second=0, microsecond=0)
+        until = f"{end + timedelta(hours=3):%Y-%m-%dT%H:%M}"
+        answers = {**action, "confirmed": "yes", "length": "until", "until": until}
+        page = operator.post(LIST, answers, follow=True).content.decode()
+        assert "4 alerts are muted." in page
+        assert "muted until <time" in page
+        ends = Alert.objects.exclude(status="resolved").values_list("muted_until", flat=True)
+        assert all(abs(each - end) < timedelta(seconds=2) for each in ends)
+
+    def test_leads_to_what_an_alert_is_about(self, operator: Client) -> None:
+        make_alert(subject="coordination/11")
+        link = '<a class="pst-link pst-url" href="/admin/coordination/appevent/11/change/" title="coordination/11">'
+        assert f"{link}change set 11</a>" in operator.get(LIST).content.decode()
+
+    def test_says_the_kind_in_words(self, operator: Client) -> None:
+        page = operator.get(f"{LIST}{make_alert().pk}/change/").content.decode()
+        assert '<span title="engine.down">Engine down</span>' in page
 
     def test_a_viewer_looks_and_acts_not(self) -> None:
         viewer = signed_in("viewer")
@@ -65,7 +102,7 @@ class TestInbox:
         operator.get(LIST)
         for number in range(20):
             make_alert(subject=f"s{number}")
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(16):
             operator.get(LIST)
 
 
@@ -73,7 +110,7 @@ class TestEmptyInbox:
     def test_tells_what_is_left_out_from_what_is_not_there(self, operator: Client) -> None:
         assert "Nothing here yet." in operator.get(LIST).content.decode()
         resolve_alert(make_alert().pk, "staff:ivan")
-        assert "Nothing matches." in operator.get(LIST).content.decode()
+        assert "No matches." in operator.get(LIST).content.decode()
 
 
 class TestPage:
@@ -83,9 +120,15 @@ class TestPage:
         escalate()
         Delivery.objects.update(status="dead", due_at=None, reason="550 no such mailbox", attempts_made=10)
         acknowledge_alert(alert.pk, "staff:ivan")
-        close_alert("engine.down", "engine/redis", "it answers again")
+        close_alert("engine.down", "engine/redis", "it responds again")
         page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
-        for part in ("ops@example.org", "550 no such mailbox", "attempts: 10", "staff:ivan", "it answers again"):
+        for part in (
+            "ops@example.org",
+            "550 no such mailbox",
+            "attempts: 10",
+            "ivan, acknowledged",
+            "it responds again",
+        ):
             assert part in page
         assert "<script>alert(1)" not in page
 
@@ -110,14 +153,15 @@ class TestActions:
 
     def test_mute(self, operator: Client) -> None:
         alert = make_alert()
-        operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "3600"})
+        operator.post(f"{LIST}{alert.pk}/mute/", {"length": "1h"})
         alert.refresh_from_db()
         assert 3500 < (alert.muted_until - timezone.now()).total_seconds() <= 3600
         assert "muted until" in operator.get(f"{LIST}{alert.pk}/change/").content.decode()
 
-    def test_mute_for_a_time_that_is_not_offered(self, operator: Client) -> None:
+    @pytest.mark.parametrize("answers", [{}, {"length": "end"}, {"length": "until"}, {"length": "until", "until": "x"}])
+    def test_mute_for_a_time_that_is_not_offered(self, operator: Client, answers: dict[str, str]) -> None:
         alert = make_alert()
-        operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "99999999999"})
+        operator.post(f"{LIST}{alert.pk}/mute/", answers)
         alert.refresh_from_db()
         assert alert.muted_until is None
 
@@ -127,7 +171,35 @@ class TestActions:
         resolve_alert(alert.pk, "staff:ivan")
         page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
         assert f"{LIST}{alert.pk}/resolve/" not in page
-        assert operator.post(f"{LIST}{alert.pk}/acknowledge/").status_code == 403
+        answer = operator.post(f"{LIST}{alert.pk}/acknowledge/", follow=True)
+        assert answer.redirect_chain == [(f"{LIST}{alert.pk}/change/", 302)]
+        assert "“Acknowledge” is not possible in the current state." in answer.content.decode()
+
+
+class TestTestAlert:
+    def test_says_who_is_told_then_raises_an_alert_of_its_own(self, operator: Client) -> None:
+        two_rungs()
+        question = operator.get(f"{LADDER}test-alert/").content.decode()
+        assert all(words in question for words in ("Send a test alert?", "At once", "ops@example.org"))
+        assert not Alert.objects.exists()
+        page = operator.post(f"{LADDER}test-alert/", follow=True).content.decode()
+        assert "The test alert is being sent." in page
+        assert "Test alert by olga: nothing is wrong" in page
+        escalate()
+        assert Delivery.objects.get().endpoint.url == "mailto:ops@example.org"
+
+    def test_there_is_one_until_it_is_resolved(self, operator: Client) -> None:
+        operator.post(f"{LADDER}test-alert/")
+        assert "no new one was sent" in operator.post(f"{LADDER}test-alert/", follow=True).content.decode()
+        assert Alert.objects.get().count == 1
+        resolve_alert(Alert.objects.get().pk, "staff:olga")
+        operator.post(f"{LADDER}test-alert/")
+        assert Alert.objects.count() == 2
+
+    def test_is_not_for_viewers(self) -> None:
+        viewer = signed_in("viewer")
+        assert "test-alert" not in viewer.get(LADDER).content.decode()
+        assert viewer.post(f"{LADDER}test-alert/").status_code == 403
 
 
 class TestLadder:
@@ -147,7 +219,7 @@ class TestLadder:
     def test_a_rung_that_breaks_a_rule_is_shown_with_the_rule(self) -> None:
         administrator = signed_in("administrator")
         page = administrator.post(f"{LADDER}add/", {**self.NEW, "addresses": "a@example.org"}).content.decode()
-        assert "Not a telephone number: a@example.org" in page
+        assert "Not a phone number: a@example.org" in page
 
     def test_the_list_says_when_and_whom(self, operator: Client, settings: Any) -> None:
         settings.ADMIN_PHONE = None

@@ -33,9 +33,16 @@ def listed(browser: Client, **query: str) -> list[int]:
 class TestList:
     def test_says_what_to_whom_and_how_it_fares(self, operator: Client) -> None:
         later = timezone.now() + timedelta(hours=3, minutes=5)
-        make_delivery("0xA", make_client("watch"), due_at=later, attempts=4)
+        make_delivery("0xA", make_client("watch"), due_at=later, attempts=4, body={"data": 0})
         page = operator.get(LIST).content.decode()
-        for part in ("sensor.state_changed · 0xA", "watch", "watch.example", "pending", "in 3\xa0hours", "just now"):
+        for part in (
+            '<span title="sensor.state_changed">Door closed</span> · 0xA',
+            "watch",
+            "watch.example",
+            "pending",
+            "in 3\xa0hours",
+            "just now",
+        ):
             assert part in page
 
     @pytest.mark.parametrize(
@@ -46,7 +53,7 @@ class TestList:
             ({"opened_at": -1, "probe_at": 121}, {}, "in 2\xa0hours"),
             ({"opened_at": -1, "probe_at": 121}, {"is_forced": True}, ">now<"),
             ({"not_before": 61}, {}, "in 1\xa0hour"),
-            ({}, {"under_way_until": 1}, "under way"),
+            ({}, {"under_way_until": 1}, "in progress"),
         ],
     )
     def test_says_what_a_pending_one_waits_for(
@@ -83,16 +90,18 @@ class TestList:
         operator.get(LIST)
         for number in range(20):
             dead("0xA", make_client(f"c{number}"))
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(14):
             operator.get(LIST)
 
     def test_several_are_sent_again_at_once(self, operator: Client) -> None:
         client = make_client()
         rows = [dead("0xA", client), dead("0xA", client), dead("0xB", client)]
         chosen = {"action": "resend_chosen", "_selected_action": [row.pk for row in rows]}
-        page = operator.post(LIST, chosen, follow=True).content.decode()
-        assert "2 messages are sent again." in page
-        assert "1 was left out" in page
+        assert "even while sending is paused" in operator.post(LIST, chosen).content.decode()
+        assert not Delivery.objects.filter(status="pending").exists()
+        page = operator.post(LIST, {**chosen, "confirmed": "yes"}, follow=True).content.decode()
+        assert "2 messages are being resent." in page
+        assert "1 skipped" in page
         assert Delivery.objects.filter(status="pending").count() == 2
 
 
@@ -123,16 +132,16 @@ class TestPage:
 
     def test_resend_asks_and_acts(self, operator: Client) -> None:
         row = dead("0xA", make_client())
-        assert "Send this message again?" in operator.get(f"{LIST}{row.pk}/resend/").content.decode()
+        assert "Resend this message?" in operator.get(f"{LIST}{row.pk}/resend/").content.decode()
         page = operator.post(f"{LIST}{row.pk}/resend/", follow=True).content.decode()
-        assert "The message is on its way." in page
+        assert "The message is being resent." in page
         assert ChangeRecord.objects.get().actor == "staff:olga"
 
     def test_a_refusal_is_shown_with_its_reason(self, operator: Client) -> None:
         client = make_client()
         row, _newer = dead("0xA", client), make_delivery("0xA", client)
         page = operator.post(f"{LIST}{row.pk}/resend/", follow=True).content.decode()
-        assert "A newer message has taken the place of this one." in page
+        assert "A newer message has replaced this one." in page
 
     def test_one_that_is_not_there(self, operator: Client) -> None:
         assert operator.get(f"{LIST}999999/change/").status_code == 302
@@ -156,6 +165,13 @@ class TestDeadLetters:
         assert context["total"] == 4
         assert [(pile.owner.text, pile.count) for pile in context["piles"]] == [("one", 3), ("two", 1)]
 
+    def test_the_script_has_a_form_of_the_words_for_every_number(self, operator: Client) -> None:
+        operator.cookies["django_language"] = "ru"
+        page = operator.get(DEAD).content.decode()
+        for form, noun in (("one", "сообщение"), ("few", "сообщения"), ("many", "сообщений")):
+            assert f'data-done-{form}="%(resent)s {noun} отправля' in page
+        assert page.count("пропущено: %(skipped)s") == 4
+
     def test_go_step_by_step_with_what_is_left(self, operator: Client) -> None:
         client = make_client()
         for number in range(STEP + 2):
@@ -177,8 +193,8 @@ class TestDeadLetters:
     def test_a_plain_form_makes_a_step_and_returns(self, operator: Client) -> None:
         dead("0xA", make_client())
         page = operator.post(DEAD, follow=True).content.decode()
-        assert "1 message is sent again." in page
-        assert "Nothing waits to be sent again." in page
+        assert "1 message is being resent." in page
+        assert "No undelivered messages." in page
 
     @pytest.mark.parametrize("wrong", [{"after": "x"}, {"endpoint": "-1"}, {"after": "9" * 30}])
     def test_a_wrong_step_changes_nothing(self, operator: Client, wrong: dict[str, str]) -> None:

@@ -34,8 +34,8 @@ def test_shows_what_is_parked_whatever_its_bytes(operator: Client, parked: Parke
     ("page", "column"),
     [
         (LIST, '"notifications_parkedmessage"."body", "'),
-        ("/admin/notifications/event/", '"notifications_event"."payload"'),
-        ("/admin/notifications/delivery/", '"notifications_delivery"."body"'),
+        ("/admin/notifications/event/", '"notifications_event"."payload", "'),
+        ("/admin/notifications/delivery/", '"notifications_delivery"."body", "'),
     ],
 )
 def test_a_list_does_not_read_what_has_no_length(

@@ -1,12 +1,15 @@
+import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from notifications.models import Delivery, Endpoint
-from notifications.sending.claims import Claimer
+from notifications.sending.claims import Claimer, is_claim_current
 from notifications.sending.relevance import _checks
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from tests.notifications.sending.deliveries import (
@@ -141,6 +144,16 @@ class TestWhatWaits:
         assert [each.subject for each in claim()] == ["thing/1"]
 
 
+class TestIsClaimCurrent:
+    def test_not_once_another_has_claimed_it(self) -> None:
+        row = enqueue_state(make_endpoint())
+        (late,) = claim()
+        assert is_claim_current(late)
+        make_due(row)
+        (newer,) = claim()
+        assert (is_claim_current(late), is_claim_current(newer)) == (False, True)
+
+
 class TestWhatIsDropped:
     def test_what_a_newer_one_replaced_while_its_sender_died(self) -> None:
         endpoint = make_endpoint()
@@ -159,3 +172,47 @@ class TestWhatIsDropped:
         assert claim() == []
         row.refresh_from_db()
         assert (row.status, row.reason, row.due_at) == ("cancelled", "unlinked", None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_senders_at_once_claim_each_delivery_once(in_threads: Callable[..., list[list[int]]]) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("on SQLite one sender claims at a time")
+    rows = [enqueue_state(make_endpoint(), f"thing/{number}").pk for number in range(40)]
+
+    def claim_all(_: int) -> list[int]:
+        claimer, found = Claimer(), list[int]()
+        for _ in range(15):
+            found += [each.id for each in claimer.claim(5)]
+        return found
+
+    claimed = [pk for found in in_threads(claim_all, 8) for pk in found]
+    claimed += [each.id for each in claim()]  # what each of them passed over, locked by another
+    assert sorted(claimed) == rows
+    assert set(Delivery.objects.values_list("attempts", flat=True)) == {1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_claim_beside_another_passes_over_the_endpoint(settings: Any) -> None:
+    """On SQLite the second waits for the write lock, and then finds the slots taken."""
+    settings.DELIVERY_SLOTS_PER_CLIENT = 1
+    endpoint = make_endpoint()
+    for number in range(2):
+        enqueue_state(endpoint, f"thing/{number}")
+    held, let_go = threading.Event(), threading.Event()
+    first: list[int] = []
+
+    def hold() -> None:
+        with transaction.atomic():
+            first.extend(each.id for each in claim())
+            held.set()
+            let_go.wait(1)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(10)
+    second = [each.id for each in claim()]
+    let_go.set()
+    thread.join()
+    assert (len(first), second) == (1, []), "one slot, one delivery under way"

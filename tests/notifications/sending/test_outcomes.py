@@ -1,9 +1,11 @@
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -13,8 +15,8 @@ from notifications.sending import outcomes as module
 from notifications.sending.outcomes import Outcome, drain_outcomes
 from notifications.sending.policy import BREAKER_FAILURES
 from notifications.sending.webhook import Answer
-from notifications.services.deliveries import NewDelivery, enqueue_deliveries
-from notifications.services.endpoints import requeue_missed_once, reset_breaker
+from notifications.services.deliveries import NewDelivery, cancel_deliveries, enqueue_deliveries
+from notifications.services.endpoints import mark_reachable, requeue_missed_once, reset_breaker
 from notifications.services.resend import resend_delivery
 from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_due, make_endpoint
 from tests.sensors.registry import make_client
@@ -146,6 +148,26 @@ class TestTheDelivery:
         assert older.status == became
         assert Delivery.objects.get(pk=newer.pk).status == "pending"
 
+    @pytest.mark.parametrize("status", [200, 500])
+    def test_one_that_was_replaced_after_its_lease_stays_superseded(self, status: int) -> None:
+        endpoint = make_endpoint()
+        older = enqueue_state(endpoint, data=1)
+        late = claim()
+        make_due(older)
+        newer = enqueue_state(endpoint, data=0)
+        answer(*late, status=status)
+        older.refresh_from_db()
+        assert (older.status, older.superseded_by_id, older.due_at) == ("superseded", newer.pk, None)
+
+    @pytest.mark.parametrize("status", [200, 500])
+    def test_one_that_was_cancelled_under_way_stays_cancelled(self, status: int) -> None:
+        row = enqueue_state(make_endpoint())
+        under_way = claim()
+        cancel_deliveries([row.pk], "unlinked")
+        answer(*under_way, status=status)
+        row.refresh_from_db()
+        assert (row.status, row.reason) == ("cancelled", "unlinked")
+
 
 class TestTheBreaker:
     def test_opens_after_so_many_failures_in_a_row_and_closes_with_a_success(self) -> None:
@@ -195,7 +217,7 @@ class TestTheBreaker:
         open_breaker(client.endpoint)
         alert = Alert.objects.get(kind="endpoint.unreachable")
         assert (alert.subject, alert.status) == (f"endpoint/{client.endpoint_id}", "open")
-        assert alert.words == "Granit does not answer: its messages wait"
+        assert alert.words == "Granit is not responding; its messages are waiting"
         probe(client.endpoint, status=500)
         alert.refresh_from_db()
         assert alert.count == 2
@@ -269,6 +291,17 @@ class TestComingBack:
         assert (dead.status, dead.attempts, dead.is_retry) == ("pending", 0, True)
         assert [each.id for each in claim()] == [dead.pk]
 
+    def test_an_attempt_from_before_says_nothing_about_what_is_queued_again(self, settings: Any) -> None:
+        endpoint = make_endpoint()
+        row = enqueue_state(endpoint)
+        late = claim()
+        Delivery.objects.filter(pk=row.pk).update(status="dead", due_at=None, under_way_until=None)
+        reset_breaker(endpoint)
+        requeue_missed_once()
+        answer(*late, status=200)
+        row.refresh_from_db()
+        assert row.status == "pending", "the attempt was of what was given up"
+
     def test_a_dead_one_that_a_newer_followed_stays_dead(self, settings: Any) -> None:
         endpoint = make_endpoint()
         dead = enqueue_state(endpoint, "thing/1")
@@ -311,6 +344,28 @@ class TestComingBack:
         Endpoint.objects.update(active=False)
         assert not requeue_missed_once()
         assert Delivery.objects.get(pk=off.pk).status == "cancelled"
+
+    @pytest.mark.django_db(transaction=True)
+    def test_what_is_missed_while_it_is_looked_through_is_not_forgotten(self) -> None:
+        endpoint = make_endpoint(is_back=True)
+        row = enqueue_state(endpoint)
+
+        def look_through() -> None:
+            requeue_missed_once()
+            connection.close()
+
+        beside = threading.Thread(target=look_through)
+        with transaction.atomic():
+            locked = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+            Delivery.objects.filter(pk=row.pk).update(status="dead", due_at=None)
+            mark_reachable(locked)
+            beside.start()
+            beside.join(0.5)  # it waits for this transaction, at its first lock or at its first write
+        beside.join()
+        while requeue_missed_once():
+            pass
+        row.refresh_from_db()
+        assert row.status == "pending"
 
     def test_once_all_is_queued_it_is_not_looked_at_again(self) -> None:
         endpoint = make_endpoint()

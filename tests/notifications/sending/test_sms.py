@@ -9,8 +9,12 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
+from config.common.database.leases import lease_clock
 from config.environment.table import SMS_BODY
+from notifications.sending import sms, webhook
 from notifications.sending.sms import fill_in, send_sms
+from notifications.sending.transport import open_http_sessions
+from notifications.sending.webhook import ClaimLapsed
 
 NUMBER = "+375291234567"
 BODY = {"type": "alert.raised", "id": 7, "title": 'Дверь "A&B" </x> \\ %(n)s', "detail": {"n": "{to}\r\nline"}}
@@ -103,6 +107,25 @@ class TestSendSms:
         assert answer.status is None
         assert answer.error
         assert "secret" not in answer.error
+
+    async def test_nothing_leaves_where_the_lease_could_end_first(
+        self, gateway: Gateway, session: aiohttp.ClientSession
+    ) -> None:
+        with pytest.raises(ClaimLapsed):
+            await send_sms(session, NUMBER, BODY, until=lease_clock() + sms.TIMEOUT_SECONDS + 4)
+        assert gateway.calls == []
+
+    async def test_nothing_leaves_when_it_has_ended_while_the_connection_was_made(
+        self, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The process may have been stopped there."""
+        monkeypatch.setattr(webhook, "lease_clock", lambda: 100.0)
+        monkeypatch.setattr(sms, "lease_clock", lambda: 0.0)
+        sessions = open_http_sessions()
+        with pytest.raises(ClaimLapsed):
+            await send_sms(sessions.gateway, NUMBER, BODY, until=100.0)
+        await sessions.close()
+        assert gateway.calls == []
 
     async def test_without_a_gateway_it_is_logged_and_succeeds(
         self, session: aiohttp.ClientSession, settings: Any

@@ -60,7 +60,7 @@ class TestTogether:
         client = make_client("Granit")
         row = Delivery.objects.create(endpoint=client.endpoint, type="t", family="list", body={}, due_at=timezone.now())
         fail(row)
-        assert Alert.objects.get(kind="deliveries.dead").words == "Messages to Granit were given up"
+        assert Alert.objects.get(kind="deliveries.dead").words == "Messages to Granit could not be delivered"
 
     def test_what_comes_after_one_has_left_waits_for_a_minute_at_most(self) -> None:
         make_alert(subject="engine/a")
@@ -105,11 +105,11 @@ class TestTogether:
     def test_one_that_is_over_before_it_was_told_says_so_once(self) -> None:
         one, _two = raise_many(2)
         escalate()
-        close_alert(one.kind, one.subject, "it answers again")
+        close_alert(one.kind, one.subject, "it responds again")
         body = Delivery.objects.order_by("pk")[0].body
         assert [entry["type"] for entry in list_entries(body)] == ["alert.closed", "alert.raised"]
         assert Delivery.objects.count() == 2
-        assert "Over: Engine 0 does not answer" in mail_text(body)
+        assert "Closed: Engine 0 does not answer" in mail_text(body)
 
     def test_those_who_read_it_in_a_list_are_told_that_it_is_over(self) -> None:
         _one, two = raise_many(2)

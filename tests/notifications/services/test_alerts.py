@@ -101,13 +101,13 @@ class TestLog:
 
     def test_one_that_heals_is_another(self) -> None:
         make_alert()
-        close_alert("engine.down", "engine/redis", "it answers again")
-        close_alert("engine.down", "engine/redis", "it answers again")
-        assert self.logged()[1:] == [("info", "Over: Redis does not answer. it answers again")]
+        close_alert("engine.down", "engine/redis", "it responds again")
+        close_alert("engine.down", "engine/redis", "it responds again")
+        assert self.logged()[1:] == [("info", "Closed: Redis does not answer. it responds again")]
 
     def test_one_that_is_resolved_names_who_did_it(self) -> None:
         resolve_alert(make_alert().pk, "staff:olga")
-        assert self.logged()[1:] == [("info", "Resolved by staff:olga: Redis does not answer.")]
+        assert self.logged()[1:] == [("info", "Resolved by olga: Redis does not answer.")]
 
     def test_goes_with_the_transaction_of_the_alert(self) -> None:
         with transaction.atomic():
@@ -161,6 +161,12 @@ class TestCloseAlert:
         close_alert("engine.down", "engine/redis")
         assert not Event.objects.exists()
 
+    @pytest.mark.django_db(transaction=True)
+    def test_of_eight_at_once_one_closes_it(self, in_threads: Callable[..., list[None]]) -> None:
+        make_alert()
+        in_threads(lambda _: close_alert("engine.down", "engine/redis"), 8)
+        assert Event.objects.filter(type="alert.resolved").count() == 1
+
     def test_a_muted_one_closes_quietly(self) -> None:
         alert = make_alert()
         escalate()
@@ -185,6 +191,19 @@ class TestAcknowledge:
         with pytest.raises(AlertAcknowledged) as refused:
             acknowledge_alert(alert.pk, "staff:ivan")
         assert refused.value.data == {"acknowledged_by": "staff:olga"}
+
+    @pytest.mark.django_db(transaction=True)
+    def test_of_eight_at_once_one_has_it(self, in_threads: Callable[..., list[bool]]) -> None:
+        alert = make_alert()
+
+        def take_on(number: int) -> bool:
+            try:
+                acknowledge_alert(alert.pk, f"staff:{number}")
+            except AlertAcknowledged:
+                return False
+            return True
+
+        assert sorted(in_threads(take_on, 8)) == [False] * 7 + [True]
 
     def test_repeats_are_counted_without_calling_anyone(self) -> None:
         acknowledge_alert(make_alert().pk, "staff:olga")

@@ -12,9 +12,9 @@ from config.common.database.leases import LeaseLost, claim
 from notifications.models import Alert, Delivery, Endpoint, Rung
 from notifications.services import escalation
 from notifications.services.alert_messages import list_entries
-from notifications.services.alerts import acknowledge_alert, resolve_alert
+from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 from notifications.services.escalation import LEASE, escalate_once
-from notifications.services.ladder import ensure_endpoints
+from notifications.services.ladder import ensure_endpoints, save_rung
 from tests.notifications.alerts import escalate, list_messages, make_alert, pass_time, set_ladder, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -48,7 +48,7 @@ class TestEscalateOnce:
             "id": alert.pk,
             "kind": "engine.down",
             "subject": "engine/redis",
-            "page": "",
+            "page": "/admin/",
             "title": "%(engine)s does not answer",
             "detail": {"engine": "Redis", "error": "refused"},
             "count": 1,
@@ -94,6 +94,28 @@ class TestEscalateOnce:
         with pytest.raises(LeaseLost):
             escalation._escalate(claimed)
         assert list_messages() == []
+
+    def test_a_mute_between_the_claim_and_the_move_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        two_rungs()
+        alert = make_alert()
+
+        def muted_meanwhile(rungs: list[Rung]) -> list[int]:
+            mute_alert(alert.pk, "staff:olga", 3600)
+            return ensure_endpoints(rungs)
+
+        monkeypatch.setattr(escalation, "ensure_endpoints", muted_meanwhile)
+        claimed = claim(Alert.objects.all(), limit=1, lease=LEASE)[0]
+        with pytest.raises(LeaseLost):
+            escalation._escalate(claimed)
+        assert list_messages() == []
+
+    def test_a_ladder_changed_between_the_claim_and_the_move_is_looked_at_again(self) -> None:
+        set_ladder((0, "email", "ops@example.org"))
+        make_alert()
+        claimed = claim(Alert.objects.all(), limit=1, lease=LEASE)[0]
+        save_rung(Rung(after_seconds=0, channel="sms", addresses="+375291234567"), actor="staff:olga")
+        with pytest.raises(LeaseLost):
+            escalation._escalate(claimed)
 
     def test_a_climber_that_dies_leaves_the_rung_to_the_next_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         two_rungs()

@@ -15,7 +15,7 @@ from notifications.services.poison import raise_parked_alert
 from notifications.services.retention import expire_parked_messages
 from tests.conftest import ServerAddresses
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -47,6 +47,7 @@ class TestResendParkedMessage:
         assert (parked.status, parked.decided_by) == ("resent", "olga")
         assert Alert.objects.get().status == "resolved"
 
+    @pytest.mark.embedded
     def test_what_the_broker_does_not_take_stays_parked(
         self, parked: ParkedMessage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -61,12 +62,14 @@ class TestResendParkedMessage:
         assert Alert.objects.get().status == "open"
 
 
+@pytest.mark.embedded
 def test_the_alert_awaits_the_decision(parked: ParkedMessage) -> None:
     assert awaits_decision("amqp.parked", "queue/q")
     discard_parked_message(message_id=parked.pk, actor="olga", reason="r")
     assert not awaits_decision("amqp.parked", "queue/q")
 
 
+@pytest.mark.embedded
 class TestDiscardParkedMessage:
     def test_keeps_who_and_why_and_decides_once(self, parked: ParkedMessage) -> None:
         discard_parked_message(message_id=parked.pk, actor="olga", reason="a test of the vendor")
@@ -83,6 +86,7 @@ class TestDiscardParkedMessage:
         assert Alert.objects.get().status == "resolved"
 
 
+@pytest.mark.embedded
 def test_what_was_decided_long_ago_and_old_counts_expire(parked: ParkedMessage) -> None:
     long_ago = timezone.now() - timedelta(days=4000)
     ParkedMessage.objects.create(queue="q", body=b"", failures=5, status="resent", decided_at=long_ago)

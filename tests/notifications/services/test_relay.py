@@ -6,10 +6,12 @@ from django.db import OperationalError
 from django.db.models.functions import Now
 
 from config.audit.changes import record_change
+from config.common.database.leases import LeaseLost
 from config.records.models import ChangeRecord
 from notifications.errors import FollowerWaits, IncidentFailedAgain, IncidentResolved
 from notifications.followers import Following
 from notifications.models import Alert, Event, Follower, Incident
+from notifications.services import relay
 from notifications.services.incidents import dismiss_incident, retry_incident
 from notifications.services.relay import ATTEMPTS, relay_once
 from tests.notifications.recorded_events import record_numbered_events
@@ -175,6 +177,31 @@ class TestRelayOnce:
         relay_once(listener)
         assert inside == [False]
         assert Follower.objects.get().position == 1
+
+    def test_effects_outside_come_before_the_position(self, following: Register) -> None:
+        positions: list[int] = []
+
+        def fail_outside(events: Sequence[Event]) -> None:
+            positions.append(Follower.objects.get().position)
+            raise ValueError("the far side said no")
+
+        listener = following(fail_outside, outside=True)
+        record_numbered_events(2)
+        relay_once(listener)
+        assert (positions, Follower.objects.get().position) == ([0, 0], 0), "nothing is behind the position undone"
+
+    def test_one_that_is_overtaken_sets_nothing_aside(self, following: Register) -> None:
+        def be_overtaken_and_fail(events: Sequence[Event]) -> None:
+            raise ValueError("sick")
+
+        listener = following(be_overtaken_and_fail)
+        record_numbered_events(1)
+        relay_once(listener)
+        follower = Follower.objects.get()
+        follower.failures, follower.fence = ATTEMPTS - 1, follower.fence - 1  # as a reader that was paused has it
+        with pytest.raises(LeaseLost):
+            relay._record_failure(follower, relay._Culprit(Event.objects.get(), ValueError("sick")))
+        assert not Incident.objects.exists()
 
     def test_an_idle_look_writes_nothing(self, following: Register, django_assert_num_queries: Any) -> None:
         listener = following(write_down)

@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,8 @@ from django.utils import timezone
 from config.records.models import ChangeRecord
 from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, Event, ListedSubject
-from notifications.services.resend import count_dead_letters, resend_dead_letters, resend_delivery
+from notifications.services import resend
+from notifications.services.resend import DeadLetters, count_dead_letters, resend_dead_letters, resend_delivery
 from tests.faults.wait import wait_until
 from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_endpoint
 
@@ -73,6 +75,23 @@ class TestEnded:
         resend_delivery(row.pk, "staff:olga")
         resend_delivery(row.pk, "staff:olga")
         assert [each.id for each in claim()] == [row.pk]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_at_once_are_one_change(
+        self, in_threads: Callable[..., list[bool]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The second must not have looked at the message before the first has committed."""
+        row, check = dead_of(make_endpoint()), resend._check_resendable
+        both_look = threading.Barrier(2)
+
+        def check_together(delivery: Delivery) -> None:
+            with suppress(threading.BrokenBarrierError):
+                both_look.wait(0.5)
+            check(delivery)
+
+        monkeypatch.setattr(resend, "_check_resendable", check_together)
+        in_threads(lambda _: resend_delivery(row.pk, "staff:olga"), 2)
+        assert fresh(row).fence == row.fence + 1
 
     @pytest.mark.parametrize("family", [Delivery.Family.STATE, Delivery.Family.CONNECTION])
     @pytest.mark.parametrize("newer", ["pending", "delivered", "dead"])
@@ -165,8 +184,15 @@ class TestDeadLetters:
         old = dead_of(endpoint)
         enqueue_state(endpoint)
         step = resend_dead_letters(actor="staff:olga")
-        assert (step.resent, step.skipped, count_dead_letters()) == (0, 1, 0)
+        assert (step.resent, step.skipped, count_dead_letters()) == (0, 1, [])
         assert (fresh(old).status, fresh(old).is_final) == ("dead", True)
+
+    def test_are_counted_by_endpoint_as_far_as_the_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        one, other = make_endpoint(), make_endpoint()
+        rows = [dead_of(endpoint, f"thing/{n}") for n, endpoint in enumerate((one, other, other, one, one))]
+        assert count_dead_letters() == [DeadLetters(one.pk, 3, rows[0].pk), DeadLetters(other.pk, 2, rows[1].pk)]
+        monkeypatch.setattr(resend, "MOST_COUNTED", 3)
+        assert count_dead_letters() == [DeadLetters(other.pk, 2, rows[1].pk), DeadLetters(one.pk, 1, rows[0].pk)]
 
     def test_of_one_endpoint_alone(self) -> None:
         one, other = dead_of(make_endpoint()), dead_of(make_endpoint())
@@ -176,7 +202,7 @@ class TestDeadLetters:
     def test_pings_and_what_inactive_clients_missed_are_none(self) -> None:
         dead_of(make_endpoint(active=False))
         end(enqueue_state(make_endpoint(), family=Delivery.Family.PING))
-        assert count_dead_letters() == 0
+        assert count_dead_letters() == []
         assert resend_dead_letters(actor="staff:olga").resent == 0
 
 

@@ -4,11 +4,13 @@ from typing import TypeVar
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from notifications.followers import Following
-from notifications.models import Event, EventHour, Sequencer
-from notifications.selectors import events_per_hour, follower_lags
+from notifications.models import Event, EventHour, EventMinute, Sequencer
+from notifications.selectors import events_per_hour, follower_lags, read_minutes
+from notifications.services.events import NewEvent, record_events
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from tests.notifications.recorded_events import record_numbered_events
@@ -36,6 +38,32 @@ class TestStampOnce:
         record_numbered_events(3)
         assert EventHour.objects.get().count == 5
         assert events_per_hour(timezone.now())[-1].count == 5
+
+    def test_counts_the_minute_by_outcome_of_counted_types_alone(self) -> None:
+        at = timezone.now()
+        record_events(
+            NewEvent(type, "door", at, payload)
+            for type, payload in (
+                ("sensor.state_changed", {"data": 1}),
+                ("sensor.state_changed", {"data": 0}),
+                ("sensor.state_changed", {"data": 1}),
+                ("delivery.attempted", {"became": "delivered"}),
+                ("custom.anything", {"data": 1}),
+            )
+        )
+        stamp_once()
+        record_events([NewEvent("sensor.state_changed", "door", at, {"data": 1})])
+        stamp_once()
+        rows = (
+            EventMinute.objects.values_list("type", "outcome").annotate(total=Sum("count")).order_by("type", "outcome")
+        )
+        assert list(rows) == [
+            ("delivery.attempted", "delivered", 1),
+            ("sensor.state_changed", "0", 1),
+            ("sensor.state_changed", "1", 3),
+        ]
+        assert sum(read_minutes(timezone.now())["sensor.state_changed", "1"]) == 3
+        assert Sequencer.objects.get().position == 6
 
 
 @pytest.mark.django_db(transaction=True)

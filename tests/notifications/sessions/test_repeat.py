@@ -267,7 +267,7 @@ class TestExhaustion:
         assert (session.status, session.repeats, session.due_at) == ("exhausted", 2, None)
         alert = Alert.objects.get()
         assert (alert.kind, alert.subject, alert.status) == ("session.exhausted", "theme/7", "open")
-        assert alert.words == "Sessions of theme 7 have reached their repeat limit"
+        assert alert.words == "Sessions of theme 7 have used up all their attempts"
         event = Event.objects.get(type="session.exhausted")
         assert (event.subject, event.payload["theme"], event.payload["repeats"]) == (f"session/{session_id}", 7, 2)
         assert event.correlation_id == alert.correlation_id == "the-chain"

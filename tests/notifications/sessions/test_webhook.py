@@ -33,6 +33,7 @@ class Partner:
     """A receiver that gives prepared answers, the last one again and again."""
 
     def __init__(self) -> None:
+        self.is_over = threading.Event()
         self.answers: list[Callable[[], tuple[int, bytes]]] = []
         self.calls: list[tuple[dict[str, str], bytes]] = []
         partner = self
@@ -64,7 +65,7 @@ class Partner:
 
     def hangs(self, seconds: float) -> "Partner":
         def wait() -> tuple[int, bytes]:
-            time.sleep(seconds)
+            self.is_over.wait(seconds)
             return 200, b'{"operations": []}'
 
         self.answers.append(wait)
@@ -82,6 +83,7 @@ def partner(settings: Any) -> Iterator[Partner]:
     thread = threading.Thread(target=made.server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield made
+    made.is_over.set()
     made.server.shutdown()
     thread.join()
     made.server.server_close()
@@ -240,20 +242,20 @@ class TestFailure:
 
     def test_no_answer_within_the_themes_timeout(self, partner: Partner) -> None:
         began = time.monotonic()
-        session_id = repeated(partner.hangs(3), 1, timeout=0.3)
-        assert time.monotonic() - began < 2
+        session_id = repeated(partner.hangs(60), 1, timeout=0.3)
+        assert time.monotonic() - began < 30
         assert "within 0.3 s" in shown(session_id)["timeline"][-1]["what"]
 
 
 class TestCancel:
     def test_cuts_the_call_and_does_not_count(self, partner: Partner) -> None:
-        theme(url=partner.hangs(5).url, timeout=30)
+        theme(url=partner.hangs(60).url, timeout=30)
         session_id = enqueue_session(theme=7, records=[1], delay=0)
         repeat = Repeat(claim_due(1)[0])
         timer = threading.Timer(0.3, repeat.cancel)
         timer.start()
         began = time.monotonic()
         repeat.run(settle_now)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 30
         assert (shown(session_id)["status"], shown(session_id)["repeats"]) == ("saved", 0)
         assert shown(session_id)["timeline"][-1]["what"].startswith("stopped")

@@ -25,7 +25,7 @@ class Hanging:
     """A handler whose receiver does not answer until the test lets it."""
 
     def __init__(self) -> None:
-        self.began, self.go_on = threading.Semaphore(0), threading.Event()
+        self.go_on = threading.Event()
         self.under_way = self.most = 0
         self._lock = threading.Lock()
 
@@ -33,9 +33,8 @@ class Hanging:
         with self._lock:
             self.under_way += 1
             self.most = max(self.most, self.under_way)
-        self.began.release()
         try:
-            assert self.go_on.wait(20)
+            assert self.go_on.wait(120)
         finally:
             with self._lock:
                 self.under_way -= 1
@@ -70,7 +69,7 @@ def run_until(repeater: Repeater, condition: Callable[[], bool]) -> bool:
         repeater.run_once()
         return condition()
 
-    return wait_until(turn, 10)
+    return wait_until(turn, 60)
 
 
 def has_none(number: int) -> bool:
@@ -79,19 +78,18 @@ def has_none(number: int) -> bool:
 
 class TestHangingTheme:
     def test_a_healthy_theme_is_repeated_while_another_hangs(self, repeater: Repeater, hanging: Hanging) -> None:
-        repeater.run_once()
-        assert all(hanging.began.acquire(timeout=5) for _ in range(WORKERS))
+        # What waits long for a worker on a busy machine is given back, and claimed by a later turn.
+        assert run_until(repeater, lambda: hanging.under_way == WORKERS)
         enqueue_sessions(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
         assert run_until(repeater, lambda: has_none(HEALTHY))
         assert hanging.under_way == hanging.most == WORKERS
 
     def test_its_sessions_go_on_when_it_answers_again(self, repeater: Repeater, hanging: Hanging) -> None:
-        repeater.run_once()
-        assert all(hanging.began.acquire(timeout=5) for _ in range(WORKERS))
-        assert wait_until(lambda: repeater._slots.slow == WORKERS, 5)
+        assert run_until(repeater, lambda: hanging.under_way == WORKERS)
+        assert wait_until(lambda: repeater._slots.slow == WORKERS, 60)
         hanging.go_on.set()
         assert run_until(repeater, lambda: has_none(HANGING))
-        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
+        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 60)
         assert repeater._threads <= WORKERS
 
     def test_behind_an_open_breaker_it_has_one_slot(self, repeater: Repeater, hanging: Hanging) -> None:
@@ -104,7 +102,7 @@ class TestHangingTheme:
     def test_a_handler_that_is_given_up_frees_its_slot(self, repeater: Repeater, hanging: Hanging) -> None:
         Theme.objects.filter(pk=HANGING).update(timeout=0.2, delay=50)
         assert run_until(repeater, lambda: SessionStep.objects.filter(what="failed").count() == 4 * WORKERS)
-        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
+        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 60)
         assert Theme.objects.get(pk=HANGING).failures == 4 * WORKERS
         assert Alert.objects.get(kind="theme.unreachable").subject == f"theme/{HANGING}"
 

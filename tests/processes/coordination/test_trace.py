@@ -1,6 +1,6 @@
 import pytest
 
-from config.audit.trace import TraceStep, collect_trace
+from config.audit.trace import TraceStep, read_trace
 from config.common.correlation import correlated
 from tests.processes.coordination.admin.change_set_outcomes import commit, fail
 from tests.processes.coordination.in_memory_roles import (
@@ -10,12 +10,13 @@ from tests.processes.coordination.in_memory_roles import (
     request_change,
 )
 from tests.staff import signed_in
+from tests.trace_button import find_trace_button
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 
 
 def told(chain: str, permission: str = "coordination.view_appevent") -> list[TraceStep]:
-    return [step for step in collect_trace(chain, may=permission.__eq__) if step.kind == "coordination"]
+    return [step for step in read_trace(chain, may=permission.__eq__).steps if step.kind == "coordination"]
 
 
 class TestTraceEvents:
@@ -42,6 +43,12 @@ class TestTraceEvents:
             commit(InMemoryRoles())
         assert told("the-chain", "sensors.view_sensor") == []
         assert told("another-chain") == []
+
+    def test_its_page_leads_to_it(self) -> None:
+        with correlated("the-chain"):
+            event = commit(InMemoryRoles())
+        button = find_trace_button(signed_in("viewer"), f"/admin/coordination/appevent/{event}/change/")
+        assert button == "/admin/trace/?id=the-chain"
 
     def test_the_trace_page_says_it_in_words(self) -> None:
         with correlated("the-chain"):

@@ -34,20 +34,45 @@ def unmounted(*, with_folder: bool = True) -> Iterator[None]:
     away.rename(place)
 
 
+@contextmanager
+def folder_away(*names: str, with_folder: bool) -> Iterator[None]:
+    """Take a folder below the root of the volume away, as when it is a mount of its own."""
+    place, away = root().joinpath(*names), root().with_name("away")
+    place.rename(away)
+    if with_folder:
+        place.mkdir()
+    yield
+    if with_folder:
+        place.rmdir()  # nothing was written there
+    assert not place.exists()
+    away.rename(place)
+
+
+AWAY = {
+    "empty volume": lambda: unmounted(),
+    "no volume": lambda: unmounted(with_folder=False),
+    "no folder of the database": lambda: folder_away("acme-erp", with_folder=False),
+    "empty folder of the database": lambda: folder_away("acme-erp", with_folder=True),
+    "no folder of the queue": lambda: folder_away("acme-erp", "Messages", with_folder=False),
+}
+
+
 def rows() -> list[tuple[str, str, str, object]]:
     return list(Message.objects.order_by("pk").values_list("public_id", "status", "folder", "file_gone_at"))
 
 
 class TestCalls:
-    @pytest.mark.parametrize("with_folder", [True, False])
-    def test_queue_survives_api_1(self, scene: Scene, with_folder: bool) -> None:
+    @pytest.mark.parametrize("away", AWAY)
+    def test_queue_survives_api_1(self, scene: Scene, away: str) -> None:
         for number in range(40):
             scene.send(f"m{number}")
         before = rows()
-        with unmounted(with_folder=with_folder):
+        with AWAY[away]():
             status, answer = scene.call("POST", "/exchange/processes/", {"version": 1})
             assert (status, answer["code"]) == (503, "volume_away")
             assert str(root()) not in str(answer)
+            move_files()
+            assert scene.send("later")[0] == 503
             assert rows() == before
         assert len(scene.start(max_files=40)["messages"]) == 10
         assert not Alert.objects.filter(kind="message.file").exists()
@@ -100,6 +125,15 @@ class TestWork:
         move_files()
         assert scene.folders() == {"Log": ["m1"]}
 
+    def test_folder_to_move_to_is_not_made_anew_where_another_file_system_was(self, scene: Scene) -> None:
+        scene.send("m1")
+        Message.objects.update(status="processed", folder="Log", moving_from="Messages")
+        with folder_away("acme-erp", "Log", with_folder=False):
+            move_files()
+            assert Message.objects.get().moving_from == "Messages"
+        move_files()
+        assert scene.folders() == {"Log": ["m1"]}
+
     def test_old_files_are_not_taken_for_deleted(self, scene: Scene) -> None:
         scene.send("m1")
         file_of(scene, "m1").rename(root() / scene.database.pk / "Log" / file_of(scene, "m1").name)
@@ -118,7 +152,7 @@ class TestReindex:
         scene.ready()
         with unmounted():
             for option in ([], ["--after-restore"]):
-                with pytest.raises(CommandError, match="away: there is no marker in"):
+                with pytest.raises(CommandError, match="not available: there is no marker in"):
                     call_command("reindex_messages", *option, stdout=StringIO(), stderr=StringIO())
             assert len(rows()) == 2
 
@@ -128,6 +162,13 @@ class TestReindex:
             call_command("reindex_messages", "--adopt-volume", stdout=StringIO(), stderr=(said := StringIO()))
             assert "missing: " in said.getvalue()
             assert scene.start()["status"] == "IDLE"
+
+    def test_folder_lost_for_good_is_made_anew_on_request(self, scene: Scene) -> None:
+        scene.send("m1")
+        shutil.rmtree(root() / scene.database.pk)
+        assert scene.send("m2")[0] == 503
+        call_command("reindex_messages", "--adopt-volume", stdout=StringIO(), stderr=StringIO())
+        assert scene.send("m2")[0] == 201
 
     def test_leaves_what_was_given_up_to_staff(self, scene: Scene) -> None:
         give_up(scene, "m1")

@@ -41,12 +41,13 @@ def script(name: str, variable: str, expression: str) -> tuple[str, str]:
 
 def service(name: str, handler: str, topic: str = "", **inputs: str) -> tuple[str, str]:
     """A service task; the inputs are expressions."""
-    given = "".join(f'<postern:input name="{key}">{value}</postern:input>' for key, value in inputs.items())
     topic = f' postern:topic="{topic}"' if topic else ""
-    return name, (
-        f'<serviceTask id="{name}" postern:handler="{handler}"{topic}>'
-        f"<extensionElements>{given}</extensionElements></serviceTask>"
-    )
+    return name, f'<serviceTask id="{name}" postern:handler="{handler}"{topic}>{_given(inputs)}</serviceTask>'
+
+
+def _given(inputs: dict[str, str]) -> str:
+    given = "".join(f'<postern:input name="{key}">{value}</postern:input>' for key, value in inputs.items())
+    return f"<extensionElements>{given}</extensionElements>"
 
 
 def timer(name: str, duration: str) -> tuple[str, str]:
@@ -63,11 +64,17 @@ def message(name: str, *, ref: str = "m1", attributes: str = "") -> tuple[str, s
     )
 
 
-def signal(name: str, *, throws: bool = False) -> tuple[str, str]:
+def signal(name: str, *, throws: bool = False, **inputs: str) -> tuple[str, str]:
     kind = "Throw" if throws else "Catch"
     return name, (
-        f'<intermediate{kind}Event id="{name}"><signalEventDefinition signalRef="s1"/></intermediate{kind}Event>'
+        f'<intermediate{kind}Event id="{name}">{_given(inputs)}<signalEventDefinition signalRef="s1"/>'
+        f"</intermediate{kind}Event>"
     )
+
+
+def sending(name: str, *, ref: str = "m1", **inputs: str) -> tuple[str, str]:
+    """A send task that throws a message."""
+    return name, f'<sendTask id="{name}" messageRef="{ref}">{_given(inputs)}</sendTask>'
 
 
 def named(message_name: str, ref: str = "m1") -> str:

@@ -10,7 +10,7 @@ from processes.workflows.heads import Head, get_head
 from processes.workflows.ids import public_task_id
 from processes.workflows.models import WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.services.commands import command_instance
-from processes.workflows.services.publish import Published, publish_definition
+from processes.workflows.services.definitions.publish import Published, publish_definition
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.timers import fire_due_timers
 from processes.workflows.state_storage import section

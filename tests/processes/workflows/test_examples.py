@@ -10,10 +10,10 @@ from processes.workflows.examples import publish_examples
 from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowInstance, WorkflowRevision
 from processes.workflows.presentation import present_instance
+from processes.workflows.services.definitions.library import get_compiled
 from processes.workflows.services.effects.dispatch import dispatch_due_effects
-from processes.workflows.services.library import get_compiled
 from tests.processes.workflows.scene import Scene
-from tests.processes.workflows.services.events.test_follower import follow
+from tests.processes.workflows.services.events.follower.test_follower import follow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 

@@ -1,16 +1,42 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
+from config.common.database.sql import load_sql
 from processes.workflows import selectors
 from processes.workflows.engine.state_queries import get_variables
-from processes.workflows.selectors import list_versions, load_versions
+from processes.workflows.heads import PACKAGE
+from processes.workflows.selectors import find_returns, list_versions, load_versions
+from processes.workflows.services.returns import return_instance
 from tests.processes.workflows.process_files import chain, user
-from tests.processes.workflows.scene import Scene
+from tests.processes.workflows.scene import ACTOR, Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 SIZE = 3000
+
+
+class TestFindReturns:
+    def test_are_the_versions_that_were_not_made_from_the_one_before(self, scene: Scene) -> None:
+        head = scene.begin(chain("two", user("a"), user("b")))
+        scene.complete(head)
+        for version in (1, 2):
+            return_instance(head.id, version=version, reason="again", actor=ACTOR, at=timezone.now())
+        assert find_returns(head.id, most=10) == {3: 1, 4: 2}
+        assert find_returns(head.id, most=1) == {4: 2}
+
+    def test_are_found_by_their_index_however_many_versions_there_are(self, scene: Scene) -> None:
+        head = scene.begin(chain("one", user("a")))
+        is_postgresql = connection.vendor == "postgresql"
+        instance = head.id if is_postgresql else head.id.hex
+        with connection.cursor() as cursor:
+            if is_postgresql:
+                cursor.execute("SET LOCAL enable_seqscan = off")
+            plan = "EXPLAIN" if is_postgresql else "EXPLAIN QUERY PLAN"
+            cursor.execute(f"{plan} {load_sql(PACKAGE, 'returns')}", {"instance": instance, "most": 10})
+            assert "version_return" in str(cursor.fetchall())
 
 
 class TestLoadVersions:

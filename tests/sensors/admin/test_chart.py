@@ -13,7 +13,6 @@ HOUR = 3_600_000
 def chart(*intervals: tuple[int, int, int | None, bool]) -> list[tuple[str, float, float]]:
     """Draw a day of intervals that are given in hours; return the bars from left to right."""
     drawn = make_chart(
-        "24h",
         [Interval(NOON + a * HOUR, NOON + b * HOUR, v, lost) for a, b, v, lost in intervals],
         NOON,
         NOON + 24 * HOUR,
@@ -31,22 +30,29 @@ class TestMakeChart:
         ]
 
     def test_adds_up_the_shares(self) -> None:
-        drawn = make_chart("24h", [Interval(0, 6, 1), Interval(6, 24, 0)], 0, 24)
+        drawn = make_chart([Interval(0, 6, 1), Interval(6, 24, 0)], 0, 24)
         assert [(total.kind, total.share) for total in drawn.totals] == [("open", 25.0), ("closed", 75.0)]
 
     def test_what_is_too_short_to_see_is_still_drawn_and_on_top(self) -> None:
         long, short = Interval(0, 999_000, 0), Interval(999_000, 999_001, 1)
-        drawn = make_chart("24h", [long, short, Interval(999_001, 1_000_000, 0)], 0, 1_000_000)
+        drawn = make_chart([long, short, Interval(999_001, 1_000_000, 0)], 0, 1_000_000)
         assert (drawn.bars[-1].kind, drawn.bars[-1].width) == ("open", NARROWEST)
 
     @pytest.mark.slow
     def test_a_flapping_sensor_is_few_shapes(self) -> None:
         flaps = [Interval(n, n + 1, n % 2) for n in range(50_000)]
-        drawn = make_chart("30d", flaps, 0, 50_000)
+        drawn = make_chart(flaps, 0, 50_000)
         assert [bar.kind for bar in drawn.bars] == ["changing"]
 
-    @pytest.mark.parametrize(("period", "ticks"), [("24h", 7), ("7d", 8), ("30d", 7)])
-    def test_names_times_from_end_to_end(self, period: str, ticks: int) -> None:
-        length = int(timedelta(days=1).total_seconds() * 1000)
-        drawn = make_chart(period, [], NOON, NOON + length)
-        assert (len(drawn.ticks), drawn.ticks[0]) == (ticks, "12:00" if period == "24h" else "May 1")
+    @pytest.mark.parametrize(
+        ("length", "first"),
+        [
+            (timedelta(minutes=5), "12:00:00"),
+            (timedelta(hours=24), "12:00"),
+            (timedelta(days=30), "May 1"),
+            (timedelta(days=400), "May 2026"),
+        ],
+    )
+    def test_names_times_from_end_to_end_as_closely_as_its_length_asks_for(self, length: timedelta, first: str) -> None:
+        drawn = make_chart([], NOON, NOON + int(length.total_seconds() * 1000))
+        assert (len(drawn.ticks), drawn.ticks[0]) == (7, first)

@@ -11,7 +11,9 @@ from django.utils import timezone
 from config.common.encryption import decrypt, encrypt
 from config.records.models import AccessKey, ChangeRecord
 from notifications.models import Endpoint
+from sensors.admin import clients as clients_admin
 from sensors.admin.client_page import delivery_record
+from sensors.errors import ClientNotFound
 from sensors.models import Client
 from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
@@ -91,18 +93,50 @@ class TestPage:
             make_delivery(f"s{n}", client, status=status, due_at=None)
         make_delivery("0xA", client)
         page = browser.get(f"{LIST}{client.pk}/change/").context["page"]
-        assert ([sensor.pk for sensor, _ in page.sensors], page.sensor_count) == (["0xA"], 1)
+        assert ([sensor.pk for sensor, _ in page.sensors.rows], page.sensor_count) == (["0xA"], 1)
         assert (page.record.rate, page.record.waiting.count, page.record.dead, len(page.deliveries)) == (75.0, 1, 1, 5)
+
+    def test_every_sensor_is_drawn_on_some_page(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.admin.client_page.SENSORS_SHOWN", 2)
+        client = make_client()
+        for sensor_id in ("A", "B", "C", "D", "E"):
+            make_sensor(sensor_id)
+            link(sensor_id, client)
+        address, seen = "?show=signal&period=7d", []
+        while address:
+            page = browser.get(f"{LIST}{client.pk}/change/{address}").context["page"]
+            assert list(page.history.charts) == [sensor.pk for sensor, _ in page.sensors.rows]
+            assert "show=signal" in page.history.csv
+            seen.append(list(page.history.charts))
+            address = f"?{page.sensors.later}" if page.sensors.later else ""
+        assert seen == [["A", "B"], ["C", "D"], ["E"]]
+        back = browser.get(f"{LIST}{client.pk}/change/?{page.sensors.earlier}").context["page"]
+        assert list(back.history.charts) == ["C", "D"]
+        assert all("first=C" in link.query for link in (*back.history.presets, *back.history.moves, *back.history.tabs))
+
+    def test_the_charts_begin_with_any_sensor_that_is_typed(self, browser: Browser) -> None:
+        client = make_client()
+        for sensor_id in ("A", "B1", "C"):
+            make_sensor(sensor_id)
+            link(sensor_id, client)
+        for typed, shown in (("B", ["B1", "C"]), ("Z", [])):
+            page = browser.get(f"{LIST}{client.pk}/change/", {"first": typed}).context["page"]
+            assert list(page.history.charts) == shown
+        for odd in ("\0", '"><b>'):
+            assert "><b>" not in browser.get(f"{LIST}{client.pk}/change/", {"first": odd}).content.decode()
 
     @pytest.mark.parametrize(
         ("state", "words"),
         [
             (
                 {"failures": 7, "opened_at": NOON, "probe_at": NOON},
-                ["held back: it does not answer", "Next probe", "7"],
+                ["paused: no response", "Next retry", "7"],
             ),
-            ({"not_before": timezone.now() + timedelta(days=1)}, ["held back: it asked for a pause", "Asked to wait"]),
-            ({"active": False, "off_reason": "410: the receiver is gone"}, ["switched off", "410: the receiver is"]),
+            (
+                {"not_before": timezone.now() + timedelta(days=1)},
+                ["paused: the receiver asked for a break", "Asked to wait"],
+            ),
+            ({"active": False, "off_reason": "410: the receiver is gone"}, ["disabled", "410: the receiver is"]),
             ({"paused": True}, ["paused"]),
             ({"not_before": NOON}, ["without delay"]),
         ],
@@ -132,7 +166,7 @@ class TestPage:
         Endpoint.objects.exclude(client__name="three").update(opened_at=NOON, probe_at=NOON, failures=5)
         with django_assert_max_num_queries(10):
             text = browser.get(LIST).content.decode()
-        assert (text.count("does not answer"), text.count("waiting: 3, since ")) == (2, 2)
+        assert (text.count("not responding"), text.count("waiting: 3, since ")) == (2, 2)
 
     def test_the_list_says_who_is_paused(self, browser: Browser) -> None:
         make_client("one")
@@ -176,14 +210,17 @@ class TestActions:
 
     @pytest.mark.parametrize(
         ("path", "words"),
-        [("/200/a", r"It answered 200 after \d+ ms\."), ("/500/a", r"The ping failed after \d+ ms: answered 500\.")],
+        [
+            ("/200/a", r"Response 200 after \d+ ms\."),
+            ("/500/a", r"The test message failed after \d+ ms: answered 500\."),
+        ],
     )
     def test_a_ping_shows_the_answer(self, browser: Browser, settings: Any, path: str, words: str) -> None:
         settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
         client = make_client()
         with run_receiver() as receiver:
             Endpoint.objects.update(url=receiver.url(path), secret=encrypt(SECRET.encode()))
-            assert "Send a test ping" in browser.get(f"{LIST}{client.pk}/ping/").content.decode()
+            assert "Send a test message" in browser.get(f"{LIST}{client.pk}/ping/").content.decode()
             assert receiver.calls == []
             page = browser.post(f"{LIST}{client.pk}/ping/", follow=True).content.decode()
         assert (len(receiver.calls), bool(re.search(words, page))) == (1, True)
@@ -192,10 +229,40 @@ class TestActions:
         client = make_client()
         Endpoint.objects.update(active=False)
         assert f"{client.pk}/ping/" not in browser.get(f"{LIST}{client.pk}/change/").content.decode()
-        assert browser.post(f"{LIST}{client.pk}/ping/").status_code == 403
+        assert browser.post(f"{LIST}{client.pk}/ping/")["Location"] == f"{LIST}{client.pk}/change/"
 
     @pytest.mark.parametrize("action", ["ping", "pause", "rotate", "new-key"])
     def test_are_not_for_viewers(self, action: str) -> None:
         client = make_client()
         answer = signed_in("viewer").post(f"{LIST}{client.pk}/{action}/", {"form_id": uuid.uuid4()})
         assert (answer.status_code, ChangeRecord.objects.count()) == (403, 0)
+
+
+class TestMuteMany:
+    def mute(self, browser: Browser, *clients: Client, **answers: str) -> Any:
+        chosen = {"action": "mute", "_selected_action": [client.pk for client in clients]}
+        return browser.post(LIST, {**chosen, **answers}, follow=True)
+
+    def test_names_them_says_what_it_silences_and_mutes(self, browser: Browser) -> None:
+        clients = [make_client("bell"), make_client("gate")]
+        question = self.mute(browser, *clients).content.decode()
+        assert all(words in question for words in ("2 clients:", "bell", "gate", "lost"))
+        page = self.mute(browser, *clients, confirmed="yes", length="8h").content.decode()
+        assert "Mute updated for 2 clients." in page
+        ends = Client.objects.values_list("muted_until", flat=True)
+        assert all(timedelta(hours=7.9) < end - timezone.now() <= timedelta(hours=8) for end in ends if end)
+        assert page.count("muted until <time") == 2
+
+    def test_is_not_for_viewers(self) -> None:
+        client = make_client("bell")
+        self.mute(signed_in("viewer"), client, confirmed="yes", length="1h")
+        client.refresh_from_db()
+        assert client.muted_until is None
+
+    def test_says_how_many_were_refused(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(**values: Any) -> None:
+            raise ClientNotFound
+
+        monkeypatch.setattr(clients_admin, "update_client", refuse)
+        page = self.mute(browser, make_client("bell"), confirmed="yes", length="1h").content.decode()
+        assert "1 skipped." in page

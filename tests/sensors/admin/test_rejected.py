@@ -36,6 +36,12 @@ class TestList:
         answer = signed_in("viewer").get(f"{LIST}?{query}")
         assert {signal.sensor_id for signal in answer.context["cl"].result_list} == found
 
+    def test_says_the_reason_in_the_language_of_the_reader(self) -> None:
+        text = signed_in("viewer").get(LIST, headers={"accept-language": "ru"}).content.decode()
+        assert "неизвестный датчик" in text
+        assert "датчик с таким идентификатором не зарегистрирован" in text
+        assert '<span title="unknown_sensor">' in text
+
     def test_leaves_out_what_is_older_than_the_time(self) -> None:
         RejectedSignal.objects.filter(code="bad_json").update(recorded_at=timezone.now() - timedelta(hours=3))
         answer = signed_in("viewer").get(f"{LIST}?since=1h")

@@ -14,13 +14,9 @@ from config.common.times import to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Event
 from sensors.admin import sensors as sensors_admin
-from sensors.history.database import DatabaseStore
-from sensors.history.errors import HistoryAway
-from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorState
-from tests.sensors.history.past_records import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import member_of, signed_in
 
@@ -159,7 +155,7 @@ class TestForm:
 
 
 class TestPage:
-    def test_shows_chart_events_deliveries_and_changes(self, browser: Browser) -> None:
+    def test_shows_history_deliveries_and_changes(self, browser: Browser) -> None:
         make_sensor("0xA")
         link("0xA", make_client("alarm"))
         at = to_milliseconds(timezone.now() - timedelta(hours=2))
@@ -167,40 +163,17 @@ class TestPage:
         browser.post(page("0xA"), {**FILLED, "address": "There"})
         answer = browser.get(page("0xA"))
         shown = answer.context["page"]
-        assert [bar.kind for bar in shown.chart.bars] == ["unknown", "open"]
-        assert {event.type for event in shown.events} == {"registry.changed", "sensor.state_changed"}
+        assert [bar.kind for bar in shown.history.chart.bars] == ["unknown", "open"]
+        assert [row.what for row in shown.history.rows] == ["Door opened"]
         assert [delivery.type for delivery, _ in shown.deliveries] == ["sensor.state_changed"]
         assert [change.actor for change in shown.changes] == ["staff:olga"]
-        assert f"/admin/records/changerecord/{shown.changes[0].pk}/revert/" in answer.content.decode()
-
-    @pytest.mark.parametrize(("asked", "shown"), [("7d", "7d"), ("30d", "30d"), ("1000y", "24h")])
-    def test_draws_the_period_that_is_asked_for(self, browser: Browser, asked: str, shown: str) -> None:
-        make_sensor("0xA")
-        assert browser.get(f"{page('0xA')}?period={asked}").context["page"].chart.period == shown
-
-    def test_shows_from_history_how_clients_were_told(self, browser: Browser) -> None:
-        make_sensor("0xA")
-        now = to_milliseconds(timezone.now())
-        get_store().add_events(
-            [attempt(0, at=now - 5 * DAY), attempt(1, at=now - 5000), attempt(2, sensor="0xB", at=now)]
-        )
-        for period, count in (("24h", 1), ("7d", 2)):
-            answer = browser.get(f"{page('0xA')}?period={period}")
-            assert len(answer.context["page"].attempts) == count
-            assert "https://watch.example/hook" in answer.content.decode()
-
-    def test_without_history_it_says_so(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-        def away(*args: Any, **named: Any) -> Any:
-            raise HistoryAway
-
-        monkeypatch.setattr("sensors.admin.chart.read_intervals", away)
-        monkeypatch.setattr(DatabaseStore, "read_events", away)
-        make_sensor("0xA")
-        assert "History cannot be reached" in browser.get(page("0xA")).content.decode()
+        text = answer.content.decode()
+        assert f"/admin/records/changerecord/{shown.changes[0].pk}/revert/" in text
+        assert text.count('<span title="sensor.state_changed">Door opened</span>') == 2, "the event and its delivery"
 
     def test_during_an_outage_it_says_so(self) -> None:
         make_sensor("0xA")
-        assert "Our side cannot receive signals" in signed_in("viewer").get(page("0xA")).content.decode()
+        assert "We cannot receive signals" in signed_in("viewer").get(page("0xA")).content.decode()
 
     def test_text_of_others_stays_text(self, browser: Browser) -> None:
         make_sensor("0xA", address="<script>alert(1)</script>")
@@ -226,18 +199,30 @@ class TestBulkActions:
 
     def test_deactivate_and_count(self, browser: Browser) -> None:
         answer = self.run(browser, "deactivate", ["s0", "s1", "s2"], confirmed="yes")
-        assert told(answer) == "2 sensors were deactivated. 1 needed no change."
+        assert told(answer) == "2 sensors deactivated. 1 unchanged."
         assert list(Sensor.objects.filter(active=True).values_list("pk", flat=True)) == ["s3"]
 
     def test_activate_all_that_the_list_holds(self, browser: Browser) -> None:
         answer = self.run(browser, "activate", ["s0"], confirmed="yes", select_across="1")
-        assert told(answer) == "1 sensor was activated. 3 needed no changes."
+        assert told(answer) == "1 sensor activated. 3 unchanged."
 
     def test_link_to_a_client(self, browser: Browser) -> None:
         client = make_client()
         answer = self.run(browser, "link_to_client", ["s1", "s2"], confirmed="yes", client=client.pk)
-        assert told(answer) == "2 sensors were linked."
+        assert told(answer) == "2 sensors linked."
         assert client.links.count() == 2
+
+    def test_several_are_muted_and_the_list_says_until_when(self, browser: Browser) -> None:
+        question = self.run(browser, "mute", ["s1", "s2"]).content.decode()
+        assert "Doors that open or close are reported as before" in question
+        self.run(browser, "mute", ["s1", "s2"], confirmed="yes", length="8h")
+        ends = Sensor.objects.filter(pk__in=["s1", "s2"]).values_list("muted_until", flat=True)
+        assert all(timedelta(hours=7.9) < end - timezone.now() <= timedelta(hours=8) for end in ends if end)
+        page = browser.get(LIST, {"muted": "1"})
+        assert [sensor.pk for sensor in page.context["cl"].result_list] == ["s1", "s2"]
+        assert page.content.decode().count("muted until <time") == 2
+        self.run(browser, "mute", ["s1"], confirmed="yes", length="end")
+        assert Sensor.objects.get(pk="s1").muted_until is None
 
     def test_link_to_nobody_asks_again(self, browser: Browser) -> None:
         answer = self.run(browser, "link_to_client", ["s1"], confirmed="yes", client="")
@@ -246,7 +231,7 @@ class TestBulkActions:
     def test_too_many_are_refused(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sensors_admin, "MOST_AT_ONCE", 2)
         answer = self.run(browser, "deactivate", ["s1", "s2", "s3"], confirmed="yes")
-        assert "narrow the list" in told(answer)
+        assert "narrow down the list" in told(answer)
         assert Sensor.objects.filter(active=True).count() == 3
 
     def test_are_not_for_viewers(self) -> None:
@@ -286,4 +271,4 @@ class TestExport:
     def test_the_button_carries_what_the_list_is_asked_for(self) -> None:
         make_sensor("a1", address="north 1")
         page = signed_in("viewer").get(LIST, {"q": "north", "active": "1"}).content.decode()
-        assert f'href="{LIST}export/?q=north&amp;active=1"' in page
+        assert f'href="{LIST}export/?active=1&amp;q=north"' in page

@@ -17,6 +17,7 @@ from notifications.sending.claims import Claim
 from notifications.services import pings
 from sensors.models import Client
 from tests.notifications.sending.deliveries import SECRET
+from tests.plans import explain_statements
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
@@ -297,3 +298,34 @@ class TestBytes:
                 seen.append([(row["id"], len(row["attempts"])) for row in found["results"]])
                 address = found["next"]
             assert seen == [[(delivery.pk, 1)] for delivery in reversed(made)]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL's planner")
+class TestCost:
+    @pytest.fixture
+    def crowd(self) -> Client:
+        """A client that has half of all deliveries, as the planner cannot guess from the number of clients."""
+        clients = [make_client(f"c{number}") for number in range(40)]
+        rows = [make_row(clients[number % 40 if number % 2 else 0], number) for number in range(4000)]
+        Delivery.objects.bulk_create(rows)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        return clients[0]
+
+    def test_a_page_reads_no_more_than_it_shows(self, crowd: Client, reader: Caller) -> None:
+        for caller in (reader, of_client(crowd)):
+            answers = list[Any]()
+            plans = explain_statements(
+                lambda: answers.append(caller("GET", f"/clients/{crowd.pk}/deliveries/")),  # noqa: B023
+                about='FROM "notifications_delivery"',
+            )
+            assert len(answers[0].json()["results"]) == 100
+            assert plans
+            assert all("using delivery_endpoint" in plan and "Sort" not in plan for plan in plans), plans
+
+
+def make_row(client: Client, number: int) -> Delivery:
+    kind = "sensor.state_changed"
+    return Delivery(
+        endpoint=client.endpoint, type=kind, family="state", subject=f"sensor/s{number}", body={}, status="dead"
+    )

@@ -1,44 +1,30 @@
-from datetime import UTC, datetime, timedelta
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 import pytest
+from django.db import connection
 
 from config.common.times import to_milliseconds
 from notifications.models import Event
 from sensors.api import signals
 from sensors.heartbeat import clock as clocks
 from sensors.heartbeat import ingest_liveness, sweep
-from sensors.heartbeat.clock import Clock
-from sensors.heartbeat.ingest_liveness import LivenessCheck
+from sensors.heartbeat.ingest_liveness import DROPPED_AFTER, THIS_SERVER, LivenessCheck, stop_serving_calls
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest import apply
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
-from sensors.models import DeafSpan, Hearing, SensorState, SteadyClock
+from sensors.models import DeafSpan, SensorState, WayIn
 from tests.sensors.api.callers import service
+from tests.sensors.heartbeat.world import NOON, World
 from tests.sensors.registry import make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 TIMEOUT = 5
-
-
-class World:
-    """A database whose clock can be set, and time that passes as it does."""
-
-    def __init__(self) -> None:
-        self.passed = 0.0
-        self.database = NOON
-
-    def wait(self, seconds: float) -> None:
-        self.passed += seconds
-        self.database += timedelta(seconds=seconds)
-
-    def new_clock(self) -> Clock:
-        """A clock as a process that starts has one."""
-        ahead = SteadyClock.objects.filter(pk=1).values_list("ahead_ms", flat=True)
-        return Clock(lambda: (self.database, ahead.first() or 0), lambda: self.passed)
 
 
 @pytest.fixture
@@ -109,13 +95,14 @@ class Node:
         self.clock = self._world.new_clock()
         for module in (clocks, ingest_liveness, sweep, apply):
             self._patch.setattr(module, "clock", self.clock)
-        self._check = LivenessCheck(Hearing.Source.CALLS)
+        self._check = LivenessCheck(THIS_SERVER)
         self._check._process = 0
 
-    def live(self, seconds: int, *speaking: str) -> None:
+    def live(self, seconds: int, *speaking: str, beside: Sequence[LivenessCheck] = (), stopped: bool = False) -> None:
         for _ in range(seconds):
             self._world.wait(1)
-            self._check.run(lambda _: True)
+            for check in (*beside, self._check)[: len(beside) if stopped else None]:
+                check.run(lambda _: True)
             at = to_milliseconds(self.clock.time())
             apply_signals([Signal(each, at, f"{each}{self._world.passed}", 1, at) for each in speaking])
             sweep_once()
@@ -173,6 +160,87 @@ class TestSteps:
         assert told() == LOST
 
 
+class TestTwoServers:
+    """`quiet` calls the one that stops, `talks` the other one."""
+
+    @pytest.fixture
+    def other(self, node: Node) -> LivenessCheck:
+        other = LivenessCheck("calls/other:8000")
+        node.live(2 * TIMEOUT, "talks", "quiet", beside=[other])
+        DeafSpan.objects.all().delete()
+        return other
+
+    def test_who_calls_the_one_that_stands_still_is_not_lost(self, node: Node, other: LivenessCheck) -> None:
+        node.live(8, "talks", beside=[other], stopped=True)
+        assert told() == []
+        node.live(2 * TIMEOUT, "talks", "quiet", beside=[other])
+        assert told() == []
+        span = DeafSpan.objects.get()
+        assert span.to_at - span.from_at == timedelta(seconds=9)
+        node.live(TIMEOUT + 7, "talks", beside=[other])
+        assert told() == LOST, "true silence is noticed as before"
+
+    def test_one_that_is_silent_for_good_is_dropped_and_its_outage_is_written_once(
+        self, node: Node, other: LivenessCheck
+    ) -> None:
+        third = LivenessCheck("calls/third:8000")
+        node.live(1, "talks", "quiet", beside=[other, third])
+        DeafSpan.objects.all().delete()
+        dropped = int(DROPPED_AFTER.total_seconds()) + 1
+        node.live(dropped - 1, "talks", beside=[other, third], stopped=True)
+        assert (told(), DeafSpan.objects.count()) == ([], 0)
+        node.live(TIMEOUT + 2, "talks", beside=[other, third], stopped=True)
+        assert set(WayIn.objects.values_list("pk", flat=True)) == {"calls/other:8000", "calls/third:8000"}
+        span = DeafSpan.objects.get()
+        assert span.to_at - span.from_at == timedelta(seconds=dropped)
+        assert told() == []
+        node.live(7, "talks", beside=[other, third], stopped=True)
+        assert told() == LOST, "it has had its whole time once more"
+
+    def test_one_that_comes_back_after_it_was_dropped_was_away_since_it_was_heard_last(
+        self, node: Node, other: LivenessCheck
+    ) -> None:
+        node.live(18, "talks", beside=[other], stopped=True)
+        node.live(2 * TIMEOUT, "talks", "quiet", beside=[other])
+        assert told() == []
+        assert max(span.to_at - span.from_at for span in DeafSpan.objects.all()) == timedelta(seconds=19)
+
+    def test_the_queue_alone_drops_nobody(self, world: World, node: Node) -> None:
+        world.wait(60)
+        LivenessCheck(WayIn.QUEUE).run(lambda _: True)
+        assert WayIn.objects.filter(pk=THIS_SERVER).exists()
+
+    def test_one_that_ends_in_order_holds_up_nobody(self, node: Node, other: LivenessCheck) -> None:
+        stop_serving_calls()
+        assert not WayIn.objects.filter(pk=THIS_SERVER).exists()
+        node.live(2 * TIMEOUT, "talks", beside=[other], stopped=True)
+        assert told() == LOST
+        assert WayIn.objects.count() == 1
+
+    def test_the_last_one_leaves_the_time_at_which_it_was_heard(
+        self, world: World, node: Node, other: LivenessCheck
+    ) -> None:
+        WayIn.objects.filter(pk="calls/other:8000").update(heard_at=NOON - HOUR)
+        stop_serving_calls()
+        world.wait(8)
+        node.start()
+        node.live(TIMEOUT - 1)
+        assert told() == []
+
+    def test_one_that_starts_after_one_of_another_name_has_not_heard_what_came_between(
+        self, world: World, node: Node
+    ) -> None:
+        world.wait(4)
+        node.start()
+        node._check = LivenessCheck("calls/new:8000")
+        node.live(TIMEOUT - 1)
+        assert told() == []
+        assert DeafSpan.objects.exists()
+        node.live(20, "talks")
+        assert told() == LOST
+        assert WayIn.objects.count() == 1
+
+
 class TestRestart:
     @pytest.mark.parametrize("away", range(21))
     def test_after_any_outage_each_sensor_has_its_whole_time(self, world: World, node: Node, away: int) -> None:
@@ -194,7 +262,28 @@ class TestRestart:
         assert DeafSpan.objects.count() == 2, "a start, however quick"
 
     def test_what_is_not_served_is_not_heard(self, world: World, node: Node) -> None:
-        heard_at = Hearing.objects.get().heard_at
+        heard_at = WayIn.objects.get().heard_at
         world.wait(1)
-        assert not LivenessCheck(Hearing.Source.CALLS).run(lambda _: False)
-        assert Hearing.objects.get().heard_at == heard_at
+        assert not LivenessCheck(THIS_SERVER).run(lambda _: False)
+        assert WayIn.objects.get().heard_at == heard_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_servers_that_end_at_once_one_leaves_its_row(
+    in_threads: Callable[..., list[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one server")
+    both = threading.Barrier(2, timeout=1)
+
+    def linger(begin: datetime, end: datetime) -> None:
+        """Let the other one come as far, if it can: it has seen the rows, and its own is not deleted yet."""
+        with suppress(threading.BrokenBarrierError):
+            both.wait()
+
+    monkeypatch.setattr(ingest_liveness, "_write_outage", linger)
+    names = ["calls/a:1", "calls/b:1"]
+    now = clocks.clock.look_and_correct()
+    WayIn.objects.bulk_create([WayIn(pk=name, heard_at=now) for name in names])
+    in_threads(lambda number: stop_serving_calls(names[number]), 2)
+    assert WayIn.objects.count() == 1

@@ -9,11 +9,11 @@ from config.common.times import to_milliseconds
 from notifications.models import Alert, Delivery, Event
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.flap_detection import close_calm_alerts_once
-from sensors.heartbeat.ingest_liveness import is_outage, record_liveness, watermark
+from sensors.heartbeat.ingest_liveness import SETTLING, THIS_SERVER, is_outage, judged_until, record_liveness, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
-from sensors.models import DeafSpan, Hearing, Sensor, SensorState
+from sensors.models import ConsumerMark, DeafSpan, Probe, Sensor, SensorState, WayIn
 from tests.sensors.registry import hear, link, make_client, make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -185,7 +185,7 @@ class TestFlapping:
         self.lose(9)
         alert = Alert.objects.get()
         assert (alert.kind, alert.subject, alert.count) == ("sensor.flapping", "sensor/0xA", 1)
-        assert alert.words == "Sensor 0xA loses its connection again and again"
+        assert alert.words == "Sensor 0xA keeps losing its connection"
 
     def test_the_alert_closes_after_an_hour_with_few_losses(self) -> None:
         silent()
@@ -208,9 +208,24 @@ class TestHearing:
         assert not is_outage()
         assert clock.now() - watermark() < timedelta(seconds=5)
 
+    def test_silence_is_judged_two_checks_later(self) -> None:
+        """An outage shorter than that is not seen before the next check."""
+        hear()
+        assert watermark() - judged_until() == SETTLING
+
+    def test_with_a_broker_nothing_is_judged_later_than_the_last_check_of_each_way_in(self, settings: Any) -> None:
+        settings.AMQP_URL = "amqp://nowhere"
+        now = clock.look_and_correct()
+        closed_since = now - timedelta(minutes=3)
+        ConsumerMark.objects.create(consumer="a", heard_at=now)
+        Probe.objects.create(sent_at=now - timedelta(seconds=2), passed_at=now - timedelta(seconds=1))
+        WayIn.objects.create(pk=WayIn.QUEUE, heard_at=now)
+        WayIn.objects.create(pk=THIS_SERVER, heard_at=closed_since)
+        assert watermark() == closed_since
+
     def test_a_gap_is_recorded_as_an_outage(self) -> None:
         hear()
-        Hearing.objects.update(heard_at=ago(minutes=3))
+        WayIn.objects.update(heard_at=ago(minutes=3))
         hear()
         span = DeafSpan.objects.get()
         assert timedelta(minutes=2) < span.to_at - span.from_at < timedelta(minutes=4)

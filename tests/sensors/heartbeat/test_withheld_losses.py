@@ -148,7 +148,7 @@ class TestRestore:
         speak("0xA")
         rest = Delivery.objects.filter(family="connection").latest("pk")
         assert (rest.type, rest.status) == ("sensor.connection_restored", "cancelled")
-        assert rest.reason == "the client was not told of the loss"
+        assert rest.reason == "the client was not notified of the loss"
         end_mute()
         publish_unmuted_losses_once()
         assert not Delivery.objects.filter(family="connection", status="pending").exists()

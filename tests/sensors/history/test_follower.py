@@ -144,4 +144,4 @@ class TestWithClickHouse:
         begun = time.monotonic()
         copy_events(events)
         copy_events(events)
-        assert 0.9 < time.monotonic() - begun < 5
+        assert 0.9 < time.monotonic() - begun < 60

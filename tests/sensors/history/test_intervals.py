@@ -65,11 +65,11 @@ class TestReadIntervals:
     def test_reads_what_reached_into_the_time_and_what_ended_its_losses(self) -> None:
         events = [change(-90, 0), change(-50, 1), lost(-10), ended(15, lost_at=-10), lost(80)]
         DatabaseStore().add_events([*events, ended(300, lost_at=80, type=LOSS_WITHDRAWN)])
-        assert read_intervals("0xA", NOON, NOON + 100) == [
+        assert read_intervals(["0xA"], NOON, NOON + 100)["0xA"] == [
             Interval(NOON, NOON + 15, None, is_lost=True),
             Interval(NOON + 15, NOON + 100, 1),
         ]
 
     def test_a_loss_that_had_ended_before_is_no_gap(self) -> None:
         DatabaseStore().add_events([change(-90, 1), lost(-50), ended(-20, lost_at=-50)])
-        assert read_intervals("0xA", NOON, NOON + 100) == [Interval(NOON, NOON + 100, 1)]
+        assert read_intervals(["0xA"], NOON, NOON + 100)["0xA"] == [Interval(NOON, NOON + 100, 1)]

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from pika.adapters.blocking_connection import BlockingChannel
 
 from config.engines.amqp import connect
@@ -88,6 +89,22 @@ class TestMoveOverflow:
         assert queue.waiting == 5
         drain_spool_once()
         assert StoredSignal.objects.count() == 2
+
+    def test_what_the_database_could_not_take_stays_in_the_queue(
+        self, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        queue.send(*([signal(n)] for n in range(5)))
+
+        def fail() -> None:
+            raise OperationalError("the server closed the connection")
+
+        connection = connect()
+        with monkeypatch.context() as patch:
+            patch.setattr(overflow, "_raise_alert", fail)
+            with pytest.raises(OperationalError):
+                move_overflow(connection.channel(), queue.name)
+        connection.close()
+        assert (queue.waiting, HistorySpool.objects.count()) == (5, 0)
 
     def test_tells_staff_until_nothing_waits_any_more(self, queue: Queue, mover: BlockingChannel) -> None:
         queue.send(*([signal(n)] for n in range(5)))

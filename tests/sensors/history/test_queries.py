@@ -3,21 +3,24 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from config.common.times import to_milliseconds
-from notifications.models import Event
+from notifications.models import Event, Follower, Sequencer
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
+from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history import queries
 from sensors.history.database import DatabaseStore, store_in_transaction
-from sensors.history.follower import FOLLOWING
-from sensors.history.queries import read_changes, read_events, read_signals
+from sensors.history.follower import FOLLOWING, NAME
+from sensors.history.queries import read_changes, read_events, read_signals, read_uncopied
 from sensors.history.store import get_store
 from sensors.history.values import Period, to_past_event
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.models import StoredEvent
+from tests.plans import explain_statements
 from tests.sensors.registry import make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -32,6 +35,12 @@ def accept(*values: int) -> list[Signal]:
     sent = [Signal("0xA", now - 60_000 + 1000 * n, f"id-{n}", value, now) for n, value in enumerate(values)]
     apply_signals(sent, also=store_in_transaction)
     return sent
+
+
+def accept_later(value: int) -> None:
+    """Let the same sensor send once more."""
+    now = to_milliseconds(timezone.now())
+    apply_signals([Signal("0xA", now, "later", value, now)], also=store_in_transaction)
 
 
 def relay() -> None:
@@ -113,7 +122,7 @@ class TestReadEvents:
             return answer
 
         accept(1)
-        monkeypatch.setattr(queries, "_read_uncopied", and_move(queries._read_uncopied))
+        monkeypatch.setattr(queries, "read_uncopied", and_move(queries.read_uncopied))
         monkeypatch.setattr(DatabaseStore, "read_events", and_move(DatabaseStore.read_events))
         assert len(read_events(["0xA"], EVER, limit=9)) == 1
 
@@ -129,3 +138,32 @@ class TestReadEvents:
         relay()
         with django_assert_max_num_queries(12):
             assert len(read_events(["0xA", *(f"s{n}" for n in range(40_000))], EVER, limit=9)) == 1
+
+    @pytest.mark.parametrize("few", [10_000, 0])
+    def test_finds_what_is_not_copied_of_many_sensors(self, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(queries, "FEW_UNCOPIED", few)
+        accept(1, 0)
+        relay()
+        accept_later(1)
+        make_sensor("0xB")
+        assert len(read_events(["0xA", "0xB"], EVER, limit=9)) == 3
+        assert len(read_uncopied(["0xA", "0xB"], EVER, EVENT_TYPES, None, 9)) == 1
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL's planner")
+    def test_does_not_read_all_that_the_sensors_of_a_client_ever_had(self) -> None:
+        at = timezone.now()
+        Event.objects.bulk_create(
+            Event(type=STATE_CHANGED, subject=f"sensor/s{n % 5 and n}", at=at, payload={}, position=n + 1)
+            for n in range(5000)
+        )
+        Sequencer.objects.update_or_create(pk=1, defaults={"position": 5000})
+        Follower.objects.update_or_create(name=NAME, defaults={"position": 3000})
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE notifications_event")
+        sensors = [f"s{n}" for n in range(10)]
+        plans = explain_statements(
+            lambda: read_uncopied(sensors, EVER, EVENT_TYPES, None, 9), about='"notifications_event"."subject"'
+        )
+        assert len(plans) == 1
+        assert "position_idx" in plans[0]
+        assert "subject_id_idx" not in plans[0]

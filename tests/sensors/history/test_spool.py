@@ -9,6 +9,7 @@ from config.common.background.work import get_work
 from sensors.history import spool
 from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.database import store_in_transaction
+from sensors.history.errors import HistoryAway
 from sensors.history.queue import encode_batch
 from sensors.history.spool import drain_spool_once
 from sensors.history.store import HistoryStore, close_stores
@@ -84,6 +85,33 @@ class TestDrainSpoolOnce:
         assert drain_spool_once() is False
         assert HistorySpool.objects.filter(fence=0, due_at__lte=Now()).count() == 1
         close_stores()
+
+    @pytest.mark.embedded
+    def test_what_the_store_could_not_take_stays_and_is_due_again_soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        HistorySpool.objects.create(batch=encode_batch([signal(1)]))
+        with monkeypatch.context() as patch:
+            patch.setattr(spool, "write_signals", self.away)
+            assert drain_spool_once() is False
+        row = HistorySpool.objects.get()
+        assert timezone.now() < row.due_at < timezone.now() + spool.LEASE / 2
+        HistorySpool.objects.update(due_at=Now())
+        drain_spool_once()
+        assert StoredSignal.objects.count() == 1
+
+    @pytest.mark.embedded
+    def test_one_that_was_overtaken_leaves_the_rows_to_the_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        HistorySpool.objects.create(batch=encode_batch([signal(1)]))
+
+        def be_overtaken(*args: object) -> None:
+            HistorySpool.objects.update(fence=9, due_at=Now() + spool.LEASE)
+            raise HistoryAway
+
+        monkeypatch.setattr(spool, "write_signals", be_overtaken)
+        drain_spool_once()
+        assert HistorySpool.objects.get().due_at > timezone.now() + spool.LEASE / 2
+
+    def away(self, *args: object) -> None:
+        raise HistoryAway
 
     def test_dying_after_the_insert_repeats_the_batch_and_doubles_nothing(
         self, clickhouse_store: HistoryStore, monkeypatch: pytest.MonkeyPatch

@@ -7,21 +7,60 @@ import pytest
 from notifications.sending.outcomes import ATTEMPTED
 from sensors.events import CONNECTION_LOST, STATE_CHANGED
 from sensors.history.store import HistoryStore
-from sensors.history.values import Period, signal_key, to_past_attempt
+from sensors.history.values import ClientSensors, Period, Sensors, signal_key, to_past_attempt
 from sensors.ingest.signals import EARLIEST, Signal
+from sensors.services.links import link, unlink
 from tests.sensors.history.past_records import DAY, NOON, attempt, event, signal
+from tests.sensors.registry import make_client, make_sensor
 
 pytestmark = pytest.mark.django_db
 
 EVER = Period()
 
 
-def read_all(store: HistoryStore, sensors: list[str], period: Period = EVER, *, limit: int) -> list[Signal]:
+def read_all(store: HistoryStore, sensors: Sensors, period: Period = EVER, *, limit: int) -> list[Signal]:
     """Walk through the pages as a caller does."""
     rows: list[Signal] = []
     while page := store.read_signals(sensors, period, before=signal_key(rows[-1]) if rows else None, limit=limit):
         rows += page
     return rows
+
+
+class TestClientSensors:
+    """What is asked of a client is about the sensors that it has at that moment."""
+
+    def test_holds_the_linked_sensors_alone(self, store: HistoryStore) -> None:
+        client = make_client()
+        sensors = [make_sensor(name).pk for name in ("a", "b", "c")]
+        for n, sensor_id in enumerate(sensors * 2):
+            store.add_signals([signal(n, sensor=sensor_id)])
+            store.add_events([event(n, sensor=sensor_id)])
+        asked = ClientSensors(client.pk)
+
+        def read() -> tuple[list[str], list[str]]:
+            signals = store.read_signals(asked, EVER, limit=9)
+            events = store.read_events(asked, EVER, limit=9)
+            assert [row.at for row in signals] == [row.at for row in events]
+            return [row.sensor_id for row in signals], [row.sensor_id for row in events]
+
+        assert read() == ([], [])
+        for change, sensor_id, left in (
+            (link, "a", ["a", "a"]),
+            (link, "c", ["c", "a", "c", "a"]),
+            (unlink, "a", ["c", "c"]),
+            (link, "a", ["c", "a", "c", "a"]),
+        ):
+            change(sensor_id=sensor_id, client_id=client.pk, actor="anna")
+            assert read() == (left, left)
+
+    def test_goes_on_behind_a_key(self, store: HistoryStore) -> None:
+        client, sent = make_client(), [signal(n, sensor=f"s{n % 5}") for n in range(40)]
+        for n in range(5):
+            make_sensor(f"s{n}")
+            link(sensor_id=f"s{n}", client_id=client.pk, actor="anna")
+        store.add_signals(sent)
+        found = read_all(store, ClientSensors(client.pk), Period(NOON, NOON + DAY), limit=7)
+        assert found == sent[::-1]
 
 
 class TestAddSignals:
@@ -192,3 +231,19 @@ class TestDropMonths:
         store.drop_months_before(begin_of_month)
         assert [row.at for row in store.read_signals(["0xA"], EVER, limit=9)] == [NOON]
         assert [row.id for row in store.read_events(["0xA"], EVER, limit=9)] == [3]
+
+
+class TestReadLastEvents:
+    def test_gives_of_each_sensor_and_type_the_newest_before_a_time(self, store: HistoryStore) -> None:
+        events = [event(n, sensor=sensor, id=10 * n + k) for n in range(1, 6) for k, sensor in enumerate(("a", "b"), 1)]
+        for _ in range(2):
+            store.add_events(events)
+        found = store.read_last_events(["a", "b", "none"], events[6].at, types=[STATE_CHANGED])
+        assert sorted(found, key=lambda each: each.sensor_id) == events[4:6]
+
+    def test_picks_types(self, store: HistoryStore) -> None:
+        lost, changed = event(1, type=CONNECTION_LOST), event(2)
+        store.add_events([lost, changed])
+        assert store.read_last_events(["0xA"], NOON + DAY, types=[CONNECTION_LOST]) == [lost]
+        both = store.read_last_events(["0xA"], NOON + DAY, types=[CONNECTION_LOST, STATE_CHANGED])
+        assert sorted(both, key=lambda each: each.at) == [lost, changed]

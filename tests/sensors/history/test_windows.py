@@ -36,7 +36,7 @@ class TestReadNewest:
             asked.append((window, count))
             return [1, 2]
 
-        rows = read_newest(read, Period(), limit=3, sensors=1, now=NOON)
+        rows = read_newest(read, Period(), limit=3, sensors=["a"], now=NOON)
         assert (len(rows), [count for _, count in asked]) == (4, [3, 1])
 
     def test_reaches_further_back_for_fewer_sensors_and_longer_pages(self) -> None:
@@ -47,7 +47,7 @@ class TestReadNewest:
                 asked.append(window)
                 return [0] * count
 
-            read_newest(read, Period(), limit=limit, sensors=sensors, now=NOON)
+            read_newest(read, Period(), limit=limit, sensors=["a"] * sensors, now=NOON)
             return NOON - (asked[0].start or 0)
 
         assert first_width(1000, 1) > first_width(100, 1) > first_width(100, 10) > first_width(100, 1000) == HOUR

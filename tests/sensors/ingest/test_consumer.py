@@ -20,7 +20,7 @@ from sensors.ingest.apply import Applied
 from sensors.ingest.consumer import Batch, Consumer, apply_or_bisect
 from sensors.ingest.signal_queue import declare_presence, publish_probe
 from sensors.ingest.signals import Rejection, Signal
-from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
+from sensors.models import ConsumerMark, Probe, RejectedSignal, SensorState, WayIn
 from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.registry import make_sensor
@@ -135,14 +135,14 @@ class TestWatermark:
         ConsumerMark.objects.create(consumer="dead", heard_at=long_ago)
         check_queue_once()
         assert list(ConsumerMark.objects.values_list("consumer", flat=True)) == ["paused"]
-        assert Hearing.objects.get(pk=Hearing.Source.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
+        assert WayIn.objects.get(pk=WayIn.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
         consume(lambda: Probe.objects.exists())
         assert watermark() is None
 
     def test_a_consumer_that_stops_in_order_takes_its_mark_along(self, broker: Broker) -> None:
         consume(marked)
         assert not marked()
-        assert Hearing.objects.get(pk=Hearing.Source.QUEUE).proven_from > clock.now()
+        assert WayIn.objects.get(pk=WayIn.QUEUE).proven_from > clock.now()
 
     def test_a_probe_from_the_future_does_not_count(self, broker: Broker) -> None:
         publish_probe(clock.look_and_correct() + timedelta(hours=1))

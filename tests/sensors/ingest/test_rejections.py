@@ -70,6 +70,13 @@ class TestRecordRejections:
         assert rest.raw == rest.message.replace("no", "raw")
         assert rest.message in ("no s00050", "no s00051")
 
+    def test_of_a_thousand_without_room_one_row_is_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        refuse(range(MOST))
+        written: list[tuple[object, ...]] = []
+        monkeypatch.setattr(rejections, "bulk_execute", lambda package, name, rows: written.extend(rows))
+        refuse(range(100, 1100))
+        assert [(row[1], row[3]) for row in written] == [("", 1000)]
+
     def test_refusals_without_a_sensor_take_nobodys_room(self) -> None:
         record_rejections([Rejection(0, Code.UNKNOWN_SENSOR, "no")], now=NOW)
         refuse(range(MOST))
@@ -120,7 +127,7 @@ class TestCheckRejectionRateOnce:
         check_rejection_rate_once()
         alert = Alert.objects.get()
         assert (alert.kind, alert.count, alert.detail["refused"]) == ("signals.rejected", 1, 11)
-        assert alert.words == "More than 10 signals a minute are refused"
+        assert alert.words == "More than 10 signals a minute are being rejected"
         assert alert.detail["reason"] == "no such sensor is registered"
 
     def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ class TestLockStates:
 
         with ThreadPoolExecutor(1) as other:
             first = other.submit(write_first)
-            assert locked.wait(5)
+            assert locked.wait(60)
             with transaction.atomic():
                 states, _ = lock_states(["a"])
                 assert (states["a"].value, states["a"].last_at) == (1, to_milliseconds(NOON))
@@ -58,7 +58,7 @@ class TestLockStates:
 
         with ThreadPoolExecutor(1) as other:
             done = other.submit(deactivate)
-            assert locked.wait(5)
+            assert locked.wait(60)
             with transaction.atomic():
                 assert lock_states(["a"])[1] == {"a"}
             done.result()

@@ -144,14 +144,14 @@ class TestBadLines:
         with pytest.raises(BadLines) as error:
             import_file(file("a,Here", "b,Here", "c,Here", "d,Here", "a,There"), actor="anna")
         (fault,) = error.value.faults
-        assert (fault.line, fault.field, fault.rule) == (6, "id", "Stands in line 2 already.")
+        assert (fault.line, fault.field, fault.rule) == (6, "id", "Duplicate of line 2.")
 
     def test_a_hundred_are_named_and_all_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(file_imports, "BAD_LINES_NAMED", 3)
         with pytest.raises(BadLines) as error:
             check_file(file("a-1,", "ok,Here", "a-2,", "a-3,", "a-4,", "a-5,"))
         assert {fault.line for fault in error.value.faults} == {2, 4, 5}
-        assert error.value.data["fields"] == {"file": ["5 lines are bad."]}
+        assert error.value.data["fields"] == {"file": ["5 lines have errors."]}
 
     def test_a_dry_run_changes_nothing(self) -> None:
         make_sensor("a")

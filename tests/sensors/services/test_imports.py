@@ -12,8 +12,9 @@ from sensors.models import Sensor, SensorState
 from sensors.selectors import SensorFilter
 from sensors.services import imports
 from sensors.services.exports import export_sensors
-from sensors.services.imports import ImportReport, import_sensors, plan_import
+from sensors.services.imports import ImportReport, import_good_lines, import_sensors, list_refused, plan_import
 from sensors.services.sensors import update_sensor
+from sensors.services.sheets import write_csv
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 from tests.sensors.services.test_sheets import xlsx
 
@@ -71,6 +72,12 @@ class TestImportSensors:
         import_sensors(content=table(f"a,Here,,,,{one.pk}{separator}{two.pk}"), actor="anna")
         assert set(Sensor.objects.get().clients.all()) == {one, two}
 
+    @pytest.mark.parametrize("cell", ["Night watch;{two}", " Night watch ; {two} ;", "{two};Night watch;Night watch"])
+    def test_takes_clients_by_name_beside_ids(self, cell: str) -> None:
+        one, two = make_client("Night watch"), make_client("two")
+        import_sensors(content=table(f"a,Here,,,,{cell.format(two=two.pk)}"), actor="anna")
+        assert set(Sensor.objects.get().clients.all()) == {one, two}
+
     def test_takes_xlsx(self) -> None:
         content = xlsx(["id", "address", "active", "heartbeat_timeout"], ["a", "Здесь", False, 60])
         assert import_sensors(content=content, actor="anna").created == 1
@@ -112,10 +119,16 @@ class TestBadLines:
             ("a,Here,,,9999999,", "heartbeat_timeout"),
             ("a,Here,,,,4711", "clients"),
             ("a,Here,,,,watch", "clients"),
+            ("a,Here,,,,twice", "clients"),
+            ("a,Here,,,,TWICE 1", "clients"),
+            (f"a,Here,,,,{'x' * 201}", "clients"),
+            ("a,Here,,,,\x00", "clients"),
             ("a,Here,,,,,more", "line"),
         ],
     )
     def test_is_named_by_number_field_and_rule_and_nothing_is_imported(self, line: str, field: str) -> None:
+        for _ in range(2):
+            make_client("twice")
         with pytest.raises(BadLines) as error:
             import_sensors(content=table("good,Here,,,,", line), actor="anna")
         (bad,) = error.value.data["lines"]
@@ -136,6 +149,28 @@ class TestBadLines:
             (5, "address"),
             (5, "id"),
         ]
+
+
+class TestImportGoodLines:
+    def test_leaves_the_bad_lines_out_and_returns_them(self) -> None:
+        report, plan = import_good_lines(content=table("a,Here,,,,", "b,,,,,", "c,Here,,,,nobody"), actor="anna")
+        assert report == ImportReport(created=1, changed=0, unchanged=0)
+        assert (plan.bad, [fault.line for fault in plan.faults]) == (2, [3, 4])
+        assert [sensor.pk for sensor in Sensor.objects.all()] == ["a"]
+
+    def test_a_second_time_changes_nothing(self) -> None:
+        content = table("a,Here,,,,", "b,,,,,")
+        import_good_lines(content=content, actor="anna")
+        assert import_good_lines(content=content, actor="anna")[0] == ImportReport(0, 0, 1)
+        assert ChangeRecord.objects.count() == 1
+
+    def test_refused_lines_are_a_table_that_is_mended_and_imported(self) -> None:
+        content = table("a,Here,,,,", '=b,"There, left",,perhaps,,')
+        refused = write_csv(list_refused(content, plan_import(content)))
+        assert refused.decode().splitlines()[1].startswith("3,")
+        mended = refused.replace(b"'=b", b"b").replace(b"perhaps", b"no")
+        assert import_sensors(content=mended, actor="anna") == ImportReport(1, 0, 0)
+        assert Sensor.objects.get().address == "There, left"
 
 
 class TestHalfImportedNever:
@@ -190,6 +225,31 @@ class TestHalfImportedNever:
         assert any(in_threads(run, 4))
         assert len(set(Sensor.objects.values_list("address", flat=True))) == 1
         assert Sensor.objects.count() == SensorState.objects.count() == 40
+
+
+class TestOpenLimit:
+    def test_a_table_sets_and_takes_away_limits(self) -> None:
+        make_sensor("a", open_limit=60)
+        make_sensor("b")
+        make_sensor("c", open_limit=60)
+        import_sensors(content=b"id,open_limit\na,\nb,600\n", actor="anna")
+        import_sensors(content=b"id,address\nc,there\n", actor="anna")
+        limits = Sensor.objects.order_by("pk").values_list("open_limit", flat=True)
+        assert list(limits) == [None, 600, 60], "without the column a limit stays"
+
+    @pytest.mark.parametrize("limit", ["0", "long", "2592001", "-1"])
+    def test_a_wrong_one_is_named(self, limit: str) -> None:
+        plan = plan_import(f"id,address,open_limit\na,here,{limit}\n".encode())
+        assert [fault.field for fault in plan.faults] == ["open_limit"]
+
+    def test_comes_back_from_the_export_where_a_sensor_has_one(self) -> None:
+        make_sensor("a", open_limit=60)
+        make_sensor("b")
+        content = b"".join(export_sensors(SensorFilter()))
+        assert content.splitlines()[0].endswith(b",clients,open_limit")
+        Sensor.objects.all().delete()
+        import_sensors(content=content, actor="anna")
+        assert b"".join(export_sensors(SensorFilter())) == content
 
 
 class TestExport:

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from config.common.times import format_time, to_milliseconds
 from notifications.models import Delivery
-from sensors.events import ConnectionLost, ConnectionRestored, LossWithdrawn, SensorEvent, StateChanged
+from sensors.events import ConnectionLost, ConnectionRestored, LeftOpen, LossWithdrawn, SensorEvent, StateChanged
+from sensors.models import SensorClient
 from sensors.services.publish import publish_sensor_events
 from tests.sensors.registry import link, make_client, make_sensor
 
@@ -42,6 +43,10 @@ NAMED = {"version": 1, "sensor_id": "0xA", "address": "1 Gate Street"}
         (
             LossWithdrawn("0xA", NOON, NOON - HOUR),
             {"type": "sensor.loss_withdrawn", "lost_at": BEFORE, "at": AT},
+        ),
+        (
+            LeftOpen("0xA", NOON, NOON - HOUR, 3600),
+            {"type": "sensor.left_open", "data": 1, "opened_at": BEFORE, "limit_seconds": 3600, "at": AT},
         ),
     ],
 )
@@ -79,3 +84,11 @@ def test_a_message_about_many_sensors(kind: str, happenings: list[SensorEvent], 
         "at": format_time(now),
         "sensors": [{"sensor_id": f"s{n}", "address": "1 Gate Street", **words} for n in range(5)],
     }
+
+
+def test_a_door_left_open_says_nothing_of_a_loss() -> None:
+    make_sensor()
+    link("0xA", make_client())
+    SensorClient.objects.update(is_loss_untold=True)
+    publish_sensor_events([LeftOpen("0xA", NOON, NOON - HOUR, 3600)], now=timezone.now())
+    assert SensorClient.objects.get().is_loss_untold, "the end of the loss is still not to be told"

@@ -10,8 +10,9 @@ from config.common.times import to_milliseconds
 from config.schedule import get_upkeep
 from sensors.history.store import HistoryStore
 from sensors.history.values import Period
+from sensors.history.windows import months_back
 from sensors.models import RejectedSignal
-from sensors.services.retention import expire_rejected_signals, months_back
+from sensors.services.retention import expire_rejected_signals
 from tests.sensors.history.past_records import event, signal
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from config.common.errors import Invalid, TooLarge
+from config.common.web.tables import reveal
 from sensors.services.sheets import (
     LARGEST_FILE,
     LONGEST_LINE,
     MOST_ROWS,
     protect,
     read_sheet,
-    reveal,
     stream_sheet,
     write_csv,
 )
@@ -74,8 +74,8 @@ class TestReadSheet:
             (b"address\nhere\n", "“id”"),
             (b"id,id\na,b\n", "no column twice"),
             (b"id,colour\na,b\n", "“colour”"),
-            (b'id,address\na,"b"c\n', "Line 2 is not CSV"),
-            (b'id,address\na,"b\n', "Line 2 is not CSV"),
+            (b'id,address\na,"b"c\n', "Line 2 is not valid CSV"),
+            (b'id,address\na,"b\n', "Line 2 is not valid CSV"),
             (b"id\n\xff\n", "UTF-8"),
             (b"PK\x03\x04 no archive", "XLSX"),
         ],

@@ -11,6 +11,7 @@ from asgiref.typing import ASGIReceiveCallable
 
 from config.common.errors import TooLarge
 from config.common.web.limits.errors import BodyStalled, Busy
+from config.common.web.limits.pace import Pace
 from config.common.web.limits.shares import Caller, Shares, Standing
 
 BODY_PATIENCE = 15.0
@@ -23,14 +24,12 @@ SPOOLED_BYTES = 268_435_456
 """In temporary files of all bodies of a process."""
 SPOOL_RATE = 33_554_432
 """Bytes a second that all bodies of a process write there: more would keep the disk from what must be durable."""
-BODY_RATE = BODY_BURST = 8_388_608
+BODY_RATE, BODY_BURST = 4_194_304, 8_388_608
 """Bytes a second of one caller's large bodies, after so many at once; all strangers together have as much. Whoever
-sends faster waits."""
+sends faster waits: to look at a megabyte takes the processor for as long as ten ordinary calls."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
 PACE_PATIENCE = 5.0
 """Seconds for which a body waits at a time; whoever has sent so much at once that it would be longer is refused."""
-MOST_PACES = 10_000
-
 
 Check = Callable[[], Awaitable[None]]
 
@@ -55,9 +54,9 @@ class Spool:
         self._patience = patience
         self._rate = rate
         self._files = Shares(spooled)
-        self._disk = _Pace(spool_rate, burst=0)
-        self._callers = _Pace(body_rate, burst=body_burst)
-        self._refused = _Pace(body_rate, burst=body_burst)
+        self._disk = Pace(spool_rate, burst=0, patience=PACE_PATIENCE)
+        self._callers = Pace(body_rate, burst=body_burst, patience=PACE_PATIENCE)
+        self._refused = Pace(body_rate, burst=body_burst, patience=PACE_PATIENCE)
 
     async def read(
         self, receive: ASGIReceiveCallable, *, limit: int, caller: Caller, check: Check | None = None
@@ -114,33 +113,6 @@ class Spool:
                 began += await self._callers.rest(_payer(body.caller), spooled)
             more = message.get("more_body", False)
         body.file.seek(0)
-
-
-class _Pace:
-    """So many bytes a second for each name, after a burst."""
-
-    def __init__(self, rate: float, *, burst: float) -> None:
-        self._rate = rate
-        self._ahead = burst / rate
-        self._next_at: dict[str, float] = {}
-
-    async def rest(self, name: str, size: int) -> float:
-        """Wait until so many bytes are due; return for how long, which is not the caller's delay."""
-        now = asyncio.get_running_loop().time()
-        if len(self._next_at) > MOST_PACES:
-            self._next_at = {name: at for name, at in self._next_at.items() if at > now}
-        next_at = max(now, self._next_at.get(name, 0.0)) + size / self._rate
-        wait = max(0.0, next_at - now - self._ahead)
-        if wait > PACE_PATIENCE:
-            raise Busy
-        self._next_at[name] = next_at
-        try:
-            await asyncio.sleep(wait)
-        except asyncio.CancelledError:
-            # Nobody has read it, so nobody has to wait for it.
-            self._next_at[name] = self._next_at.get(name, 0.0) - size / self._rate
-            raise
-        return wait
 
 
 def _payer(caller: Caller) -> str:

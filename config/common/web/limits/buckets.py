@@ -28,8 +28,11 @@ class Buckets:
         self._full_at: OrderedDict[Hashable, float] = OrderedDict()
 
     def is_empty(self, name: Hashable) -> bool:
-        missing = (self._full_at.get(name, 0.0) - self._clock()) / self._interval
-        return missing > self._burst - 1
+        return self.missing(name) > self._burst - 1
+
+    def missing(self, name: Hashable) -> float:
+        """Return how many have been taken out and not come back yet."""
+        return max(0.0, self._full_at.get(name, 0.0) - self._clock()) / self._interval
 
     def take(self, name: Hashable) -> bool:
         """Take one out of the bucket, or say that there is none."""

@@ -14,7 +14,6 @@ from asgiref.typing import (
     ASGIReceiveEvent,
     ASGISendCallable,
     ASGISendEvent,
-    HTTPResponseStartEvent,
     HTTPScope,
     Scope,
     WebSocketScope,
@@ -26,16 +25,21 @@ from config.common.web.limits.bodies import Body, HungUp, Spool
 from config.common.web.limits.buckets import Buckets
 from config.common.web.limits.callers import caller_of, network_in
 from config.common.web.limits.errors import Busy, TooManyCalls, answer_of
+from config.common.web.limits.pace import Pace
+from config.common.web.limits.refusals import REFUSED, Answer, Refusals
 from config.common.web.limits.shares import Caller, Shares, Standing
 
 READER_PATIENCE = 30.0
 """Seconds for each piece of an answer, which is of 64 KiB but for the last one."""
+ANSWER_RATE = ANSWER_BURST = 16_777_216
+"""Bytes a second of one caller's large answers, after so many at once: to write them out takes the processor too."""
+SMALL_ANSWER = 65_536
+"""What an answer has before its bytes are counted."""
 MOST_CALLS = 1000
 """Calls under way, from the end of the head to the end of the answer, and web sockets."""
 
 REFUSED_RATE, REFUSED_BURST = 10.0, 600
 """Calls a second that are answered 401 or 403: of a key, for each method and path; of strangers, for their address."""
-REFUSED = frozenset({401, 403})
 API = "/api/"
 
 BODY = "postern.body"
@@ -43,7 +47,6 @@ CALLER = "postern.caller"
 HEAD_ALONE = "postern.head_alone"
 """Set where a call is looked at before its body is there."""
 
-Answer = tuple[HTTPResponseStartEvent, bytes]
 CheckHead = Callable[[HTTPScope, Caller], Awaitable[Answer | None]]
 
 log = structlog.get_logger(__name__)
@@ -71,20 +74,23 @@ class Limits:
         on_refusal: Callable[[HTTPScope, ApplicationError], None] | None = None,
         check_head: CheckHead | None = None,
         refused: Buckets | None = None,
+        answers: Pace | None = None,
     ) -> None:
         self._app = app
         self._on_refusal = on_refusal
         self._check_head = check_head
-        self._refused = refused or Buckets(rate=REFUSED_RATE, burst=REFUSED_BURST)
+        self._refusals = Refusals(refused or Buckets(rate=REFUSED_RATE, burst=REFUSED_BURST))
         self._body_limits = [(re.compile(start), size) for start, size in body_limits]
         self._spool = spool or Spool()
         self._under_way = Shares(calls)
         self._reader_patience = reader_patience
+        self._answers = answers or Pace(ANSWER_RATE, burst=ANSWER_BURST)
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "http":
             with correlated(_callers_id(scope)) as chosen:
-                await self._serve(scope, _Ends(receive, send, chosen, self._reader_patience))
+                rest = partial(self._answers.rest, _reader(scope))
+                await self._serve(scope, _Ends(receive, send, chosen, self._reader_patience, rest))
         elif scope["type"] == "websocket":
             await self._open(scope, receive, send)
         else:
@@ -113,8 +119,14 @@ class Limits:
         """Return why the call was refused, if it was."""
         caller = caller_of(scope)
         payer = _payer(scope, caller)
-        if payer is not None and self._refused.is_empty(payer):
+        # A right key that is new to this process is refused with the wrong ones of its address, until one of the calls
+        # that still come through is its own. To look it up first would cost a query for each key that somebody makes
+        # up, which is what this keeps away; and a bound on those queries would be used up by whoever makes keys up.
+        if payer is not None and self._refusals.is_over(payer):
             return TooManyCalls()
+        if payer is not None and (repeated := self._refusals.find(payer, scope["query_string"])):
+            self._refusals.count(payer)
+            raise _Refused(repeated)
         if not self._under_way.take(caller):
             return Busy()
         try:
@@ -122,11 +134,14 @@ class Limits:
             _check_head(scope, limit)
             check = partial(self._check, scope, caller)
             ends.body = await self._spool.read(ends.receive_body, limit=limit, caller=caller, check=check)
-            await self._app(_with(scope, ends.body, caller), ends.receive, ends.send)
+            known = cast(HTTPScope, {**scope, BODY: ends.body, CALLER: caller})
+            await self._app(known, ends.receive, ends.send)
         except HungUp:
             ends.answered = True  # by nobody
         except _Refused as refused:
             ends.status = refused.answer[0]["status"]
+            if payer is not None and ends.status in REFUSED and caller.standing is Standing.KNOWN:
+                self._refusals.remember(payer, scope["query_string"], refused.answer)
             raise
         except ApplicationError as refusal:
             return refusal
@@ -136,7 +151,7 @@ class Limits:
         finally:
             self._under_way.give_back(caller)
             if payer is not None and ends.status in REFUSED:
-                self._refused.take(payer)
+                self._refusals.count(payer)
             if ends.body is not None:
                 ends.body.close()
         return None
@@ -192,19 +207,22 @@ def take_body(scope: HTTPScope) -> Body:
     return body
 
 
-def _with(scope: HTTPScope, body: Body, caller: Caller) -> HTTPScope:
-    return cast(HTTPScope, {**scope, BODY: body, CALLER: caller})
-
-
 class _Ends:
     """The two ends of one call: hands out the body that was read, sees that the answer moves, marks it."""
 
     def __init__(
-        self, receive: ASGIReceiveCallable, send: ASGISendCallable, correlation_id: str, reader_patience: float
+        self,
+        receive: ASGIReceiveCallable,
+        send: ASGISendCallable,
+        correlation_id: str,
+        reader_patience: float,
+        rest: Callable[[int], Awaitable[float]],
     ) -> None:
         self.receive_body, self._send = receive, send
         self._mark = (HEADER, correlation_id.encode())
         self._reader_patience = reader_patience
+        self._rest = rest
+        self._sent = 0
         self._cut = asyncio.Event()
         self.body: Body | None = None
         self.answered = False
@@ -226,6 +244,8 @@ class _Ends:
         if message["type"] == "http.response.start":
             self.answered, self.status = True, message["status"]
             message["headers"] = self._marked(message.get("headers", ()))
+        elif message["type"] == "http.response.body":
+            await self._throttle(len(message.get("body", b"")))
         try:
             async with asyncio.timeout(self._reader_patience):
                 await self._send(message)
@@ -233,12 +253,17 @@ class _Ends:
             log.warning("call.reader_stalled")
             self._cut.set()
 
+    async def _throttle(self, size: int) -> None:
+        """Wait before the next piece of an answer that turns out to be large; the call has no slot meanwhile."""
+        self._sent += size
+        if size and self._sent > SMALL_ANSWER:
+            await self._rest(size)
+
     async def refuse(self, answer: Answer, *, body_follows: bool) -> None:
         """Answer in place of the app; where the rest of a body still comes, the connection stays until `end`."""
         start, body = answer
-        self.answered, self.status = True, start["status"]
-        start["headers"] = self._marked(start["headers"])
-        await self._send(start)
+        self.answered = True
+        await self._send({**start, "headers": self._marked(start["headers"])})
         await self._send({"type": "http.response.body", "body": body, "more_body": body_follows})
 
     async def end(self) -> None:
@@ -259,6 +284,12 @@ class _Ends:
             cut.cancel()
 
 
+def _reader(scope: HTTPScope) -> str:
+    """Name whose large answers are counted together: strangers by where they are, for they have pages of ours open."""
+    caller = caller_of(scope)
+    return network_in(scope) if caller.standing is Standing.STRANGER else caller.name
+
+
 def _payer(scope: HTTPScope, caller: Caller) -> Hashable | None:
     """Name whom a refusal of the API is counted against: a key that is right may still do something else."""
     if not scope["path"].startswith(API):
@@ -275,12 +306,9 @@ def _check_head(scope: HTTPScope, limit: int) -> None:
     query = scope["query_string"]
     if b"%00" in query or b"\0" in query or not _is_utf8(query):
         raise Invalid({"query": ["must be UTF-8 without the NUL character"]})
-    if any(_exceeds(length, limit) for length in _headers(scope, b"content-length")):
+    lengths = [length for length in _headers(scope, b"content-length") if length.isdigit()]
+    if any(len(length) > 18 or int(length) > limit for length in lengths):
         raise TooLarge(limit)
-
-
-def _exceeds(length: bytes, limit: int) -> bool:
-    return length.isdigit() and (len(length) > 18 or int(length) > limit)
 
 
 def _is_utf8(text: bytes) -> bool:

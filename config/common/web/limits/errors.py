@@ -8,7 +8,7 @@ from config.common.errors import ApplicationError
 
 
 class BodyStalled(ApplicationError):
-    """The rest of the body did not arrive in time. Nothing of it has been kept."""
+    """The rest of the body did not arrive in time. Nothing has been stored."""
 
     status = 408
 
@@ -20,34 +20,34 @@ class HeadStalled(ApplicationError):
 
 
 class HeadTooLarge(ApplicationError):
-    """The headers are larger, or more of them, than are taken here."""
+    """The headers are too large or too many."""
 
     status = 431
 
     def __init__(self, limit: int, words: str = "") -> None:
-        words = words or gettext("All headers together are larger than %(limit)d bytes, the most that is taken here.")
+        words = words or gettext("The headers are larger than %(limit)d bytes in total, which is the maximum.")
         super().__init__(words % {"limit": limit}, limit=limit)
 
 
 class TooManyHeaders(HeadTooLarge):
-    """There are more headers than are taken here."""
+    """There are too many headers."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(limit, gettext("There are more than %(limit)d headers, the most that are taken here."))
+        super().__init__(limit, gettext("There are more than %(limit)d headers, which is the maximum."))
 
 
 class UrlTooLong(ApplicationError):
-    """The URL is longer than is taken here."""
+    """The URL is too long."""
 
     status = 414
 
     def __init__(self, limit: int) -> None:
-        words = gettext("The URL is longer than %(limit)d bytes, the most that is taken here.")
+        words = gettext("The URL is longer than the maximum of %(limit)d bytes.")
         super().__init__(words % {"limit": limit}, limit=limit)
 
 
 class BadHttp(ApplicationError):
-    """This cannot be read as HTTP."""
+    """This is not valid HTTP."""
 
 
 class Busy(ApplicationError):
@@ -58,7 +58,7 @@ class Busy(ApplicationError):
 
 
 class TooManyCalls(ApplicationError):
-    """Too many sign-ins, or calls that were refused, from here. Repeat the call a little later."""
+    """Too many sign-ins or refused calls from your address. Repeat the call a little later."""
 
     status = 429
     code = "throttled"

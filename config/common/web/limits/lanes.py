@@ -11,7 +11,9 @@ METRICS = "/metrics"
 HEARING = "/hearing"
 """Where a web process calls itself; among the calls of the API, for it asks whether those are served."""
 LARGE_BODY = 262_144
-"""More than a list of a thousand signals; what is larger is for few threads, of which each caller has a share."""
+"""More than a list of a thousand signals; what is larger is for few threads, of which each caller has one."""
+LARGE_EACH = 1
+"""Of one caller at once: it computes all the while, so two of them would take no less time than one after the other."""
 SIGN_IN_PATIENCE = LARGE_PATIENCE = 10.0
 """For what takes long and has few slots."""
 
@@ -41,7 +43,7 @@ def make_lanes(*, api: int, large: int, pages: int, sign_in: int, metrics: int) 
     processor = Processor()
     return Lanes(
         api=Slots(api, name="call", processor=processor),
-        large=Slots(large, name="large", patience=LARGE_PATIENCE, processor=processor),
+        large=Slots(large, name="large", patience=LARGE_PATIENCE, each=LARGE_EACH, processor=processor),
         pages=Slots(pages, name="page", processor=processor),
         sign_in=Slots(sign_in, name="sign-in", patience=SIGN_IN_PATIENCE),
         metrics=Slots(metrics, name="metrics"),

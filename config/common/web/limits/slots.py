@@ -31,10 +31,11 @@ class Slots:
         *,
         name: str = "call",
         patience: float = SLOT_PATIENCE,
+        each: int | None = None,
         processor: Processor | None = None,
     ) -> None:
         self._free = [ThreadPoolExecutor(1, f"{name}-{number}") for number in range(calls)]
-        self._shares = Shares(calls)
+        self._shares = Shares(calls, each=each)
         self._places = Shares(WAITING_PER_SLOT * calls)
         self._patience = patience
         self._processor = processor or Processor()

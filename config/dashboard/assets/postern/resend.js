@@ -39,7 +39,8 @@
         run.total = run.resent + run.skipped + left;
         sessionStorage.setItem(KEPT, JSON.stringify(run));
       }
-      show(run, box.dataset.done);
+      const form = new Intl.PluralRules(document.documentElement.lang || "en").select(run.resent);
+      show(run, box.dataset[{ one: "doneOne", few: "doneFew" }[form] || "doneMany"]);
       document.querySelectorAll("[data-before]").forEach((stale) => { stale.hidden = true; });
     } catch {
       show(run, box.dataset.failed);

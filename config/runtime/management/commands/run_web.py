@@ -4,6 +4,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config.runtime.alerts.storage import storage_daemon
+from config.runtime.data_lock import InUse, RestoreUnfinished, serving
 from config.runtime.web import PortTaken, listen, serve
 
 
@@ -19,6 +20,9 @@ class Command(BaseCommand):
         storage = storage_daemon()
         storage.start()
         try:
-            serve(listener)
+            with serving():
+                serve(listener)
+        except (InUse, RestoreUnfinished) as error:
+            raise CommandError(str(error)) from error
         finally:
             storage.stop()

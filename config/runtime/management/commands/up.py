@@ -3,6 +3,7 @@ import os
 import signal
 import socket
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -14,12 +15,14 @@ from config.common.background.process_control import die_with_parent
 from config.counters import ensure_folder, remove_own_folder, remove_stale_folders
 from config.runtime import processes
 from config.runtime.alerts.database_watch import has_recipient, watch_daemon
+from config.runtime.data_lock import InUse, RestoreUnfinished, serving
 from config.runtime.scheduler import Scheduler
 from config.runtime.spawn import Forked, fork_process
 from config.runtime.supervisor import Supervisor
 from config.runtime.web import PortTaken, listen, serve
 
-LOADED = ("config.asgi", "config.urls", "config.celery", "celery.bin.worker", "celery.apps.worker", "celery.apps.beat")
+WEB = ("config.asgi", "config.urls")
+LOADED = (*WEB, "config.celery", "celery.bin.worker", "celery.apps.worker", "celery.apps.beat")
 
 
 class Command(BaseCommand):
@@ -39,13 +42,18 @@ class Command(BaseCommand):
         except PortTaken as taken:
             raise CommandError(str(taken)) from taken
         chosen = processes.needed_processes(settings.ENV)
-        if chosen:
-            _supervise(chosen, listener)
-        else:
-            _be_all_in_one(listener)
+        try:
+            with serving():
+                if chosen:
+                    _supervise(chosen, listener)
+                else:
+                    _be_all_in_one(listener)
+        except (InUse, RestoreUnfinished) as error:
+            raise CommandError(str(error)) from error
 
 
 def _be_all_in_one(listener: socket.socket) -> None:
+    load(WEB)
     scheduler = Scheduler()
     scheduler.start()
     watch = watch_daemon()
@@ -61,7 +69,7 @@ def _be_all_in_one(listener: socket.socket) -> None:
 def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -> None:
     """Fork the processes and keep them up; each of them arrives here too, and goes on as what it is."""
     remove_stale_folders()
-    load()
+    load(LOADED)
     try:
         Supervisor(chosen, fork_process).run()
     except Forked as forked:
@@ -77,9 +85,13 @@ def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -
     call_command(mine.command, *mine.arguments)
 
 
-def load() -> None:
-    """Load once what each of them would load, and put it where no collection of garbage touches its pages."""
-    for module in LOADED:
+def load(modules: Iterable[str]) -> None:
+    """Load what will be needed, and put it where no collection of garbage looks.
+
+    Each look at all of it stops every thread for a tenth of a second, and in processes that were forked it makes their
+    shared pages their own.
+    """
+    for module in modules:
         import_module(module)
     gc.collect()
     gc.freeze()

@@ -33,14 +33,14 @@ class Command(BaseCommand):
                 report = reindex(after_restore=options["after_restore"], progress=self._show)
             except VolumeAway as away:
                 raise CommandError(away.words) from away
-        self._tell(report)
+        self._print_report(report)
 
     def _show(self, files: int) -> None:
         """Count where somebody watches; how many there will be is not known before the end."""
         if sys.stderr.isatty():
             self.stderr.write(f"\r{files} files", ending="")
 
-    def _tell(self, report: Report) -> None:
+    def _print_report(self, report: Report) -> None:
         for line in report.foreign:
             self.stderr.write(f"left alone: {line}")
         for line in report.missing:

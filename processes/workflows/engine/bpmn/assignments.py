@@ -8,6 +8,7 @@ from processes.workflows.engine.bpmn.extensions import Extensions
 from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Assignment
+from processes.workflows.engine.expressions import ExpressionError, compile_expression
 from processes.workflows.engine.expressions.lexer import CONSTANTS, KEYWORDS
 
 MAX_VARIABLE = 100
@@ -30,15 +31,34 @@ def read_assignments(subject: Subject, extensions: Extensions) -> tuple[Assignme
 
 
 def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
-    """Read the inputs of a handler, or of the receivers of a thrown event."""
-    inputs = [found for element in extensions.all("input") for found in _read_assignment(subject, element)]
-    for name, times in Counter(found.name for found in inputs).items():
+    """Read the inputs of an activity, or of the receivers of a thrown event."""
+    return _read_declared(subject, extensions, "input")
+
+
+def read_outputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
+    """Read what is written when an activity is completed."""
+    return _read_declared(subject, extensions, "output")
+
+
+def _read_declared(subject: Subject, extensions: Extensions, role: str) -> tuple[Assignment, ...]:
+    declared = [found for element in extensions.all(role) for found in _read_assignment(subject, element)]
+    for name, times in Counter(found.name for found in declared).items():
         if times > 1:
-            subject.refuse(f"The input {quote(name)} is declared twice.")
-    return tuple(inputs)
+            subject.refuse(f"The {role} {quote(name)} is declared twice.")
+    return tuple(declared)
 
 
 _LINE = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.+)", re.DOTALL)
+
+
+def is_own_script(text: str) -> bool:
+    """Return whether a script is written in our assignments, line by line."""
+    lines = [line for line in _split_lines(text[:MAX_EXPRESSION_TEXT]) if line.strip()]
+    matches = [_LINE.fullmatch(line) for line in lines]
+    try:
+        return all(match is not None and compile_expression(match[2]) is not None for match in matches)
+    except ExpressionError:
+        return False
 
 
 def is_variable(name: str) -> bool:

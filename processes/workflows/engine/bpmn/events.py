@@ -1,5 +1,8 @@
 """Event definitions: what an event waits for or throws."""
 
+from dataclasses import replace
+
+from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.extensions import Extensions, read_value
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
 from processes.workflows.engine.bpmn.timers import read_timer
@@ -18,7 +21,8 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
             # A qualified name, whose prefix means nothing outside of the file.
             shared = subject.file.roots.get(child.text.rpartition(":")[2])
             if shared is None or not shared.name.endswith("EventDefinition"):
-                subject.refuse(f"There is no event definition {quote(child.text)}.", child)
+                missing = f"There is no event definition {quote(child.text)}."
+                subject.refuse(missing if child.text else "eventDefinitionRef is empty.", child)
             else:
                 found.append(shared)
     return tuple(found)
@@ -42,11 +46,15 @@ def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions
         case "conditionalEventDefinition":
             return _read_conditional(subject, definition)
         case "errorEventDefinition":
-            return _read_error(subject, definition)
+            return _read_caught(subject, _read_coded(subject, definition, Trigger.ERROR), extensions)
         case "compensateEventDefinition":
             return BpmnEvent(Trigger.COMPENSATION, name=definition.get("activityRef").rpartition(":")[2])
         case "terminateEventDefinition":
             return BpmnEvent(Trigger.TERMINATE)
+        case "escalationEventDefinition":
+            return _read_coded(subject, definition, Trigger.ESCALATION)
+        case "cancelEventDefinition":
+            return BpmnEvent(Trigger.CANCEL)
     kind = definition.name.removesuffix("EventDefinition")
     subject.refuse(f"Events of the kind {quote(kind)} are not supported.", definition)
     return None
@@ -97,16 +105,27 @@ def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:
     return BpmnEvent(Trigger.CONDITION, condition=subject.compile(condition.text, condition))
 
 
-def _read_error(subject: Subject, definition: XmlElement) -> BpmnEvent:
-    """Read an error by its code; without a code it is any error, which can be caught but not thrown."""
-    reference = definition.get("errorRef")
+def _read_caught(subject: Subject, event: BpmnEvent, extensions: Extensions) -> BpmnEvent:
+    """Add the variables that an error is written to where it is caught."""
+    for name in ("codeVariable", "messageVariable"):
+        variable = extensions.value(name)
+        if variable and not is_variable(variable):
+            subject.refuse(f"{quote(variable)} cannot be the name of a variable.", extensions.find(name))
+    code, message = extensions.value("codeVariable"), extensions.value("messageVariable")
+    return replace(event, code_variable=code, message_variable=message) if code or message else event
+
+
+def _read_coded(subject: Subject, definition: XmlElement, trigger: Trigger) -> BpmnEvent:
+    """Read an error or an escalation by its code; without one it is any, which can be caught but not thrown."""
+    kind = trigger.value
+    reference = definition.get(f"{kind}Ref")
     if not reference:
-        return BpmnEvent(Trigger.ERROR)
-    found = subject.file.find("error", reference)
+        return BpmnEvent(trigger)
+    found = subject.file.find(kind, reference)
     if found is None:
-        subject.refuse(f"There is no error {quote(reference)}.", definition)
-        return BpmnEvent(Trigger.ERROR, name=reference)
-    code = found.get("errorCode")
+        subject.refuse(f"There is no {kind} {quote(reference)}.", definition)
+        return BpmnEvent(trigger, name=reference)
+    code = found.get(f"{kind}Code")
     if len(code) > MAX_NAME:
         Subject(found, subject.file).refuse(f"The code has more than {MAX_NAME} characters.")
-    return BpmnEvent(Trigger.ERROR, name=code)
+    return BpmnEvent(trigger, name=code)

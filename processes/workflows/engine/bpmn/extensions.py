@@ -46,7 +46,7 @@ def read_value(element: XmlElement) -> str:
     return element.text or next((value for value in says if value), "")
 
 
-_GROUPS = ("handler", "inputs")
+_GROUPS = ("handler", "inputs", "outputs")
 """May hold inputs of their own."""
 
 

@@ -64,11 +64,19 @@ class Subject:
 
     def compile(self, text: str, at: XmlElement | None = None) -> Expression | None:
         """Compile an expression; None, and a problem, when it is malformed."""
-        self._spend(text)
+        self.spend(text)
         try:
             return compile_expression(text)
         except ExpressionError as error:
             self.refuse(f"The expression {quote(text)} cannot be read: {error}", at)
+            return None
+
+    def try_compile(self, text: str) -> Expression | None:
+        """Compile an expression of another tool; None when it is not one of ours."""
+        self.spend(text)
+        try:
+            return compile_expression(text)
+        except ExpressionError:
             return None
 
     def compile_child(self, parent: XmlElement, name: str) -> Expression | None:
@@ -76,7 +84,8 @@ class Subject:
         child = parent.find(name)
         return self.compile(child.text, child) if child is not None and child.text else None
 
-    def _spend(self, text: str) -> None:
+    def spend(self, text: str) -> None:
+        """Count an expression; past the bounds the file is refused."""
         spent = self.file.spent
         spent.expressions += 1
         spent.text += min(len(text), MAX_TEXT)  # a longer text is refused before it is compiled

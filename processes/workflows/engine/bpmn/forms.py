@@ -1,4 +1,7 @@
-"""The form of a user task: `<postern:form>` with fields, or in short `postern:form="amount:number*, comment"`."""
+"""The form of a user task: `<postern:form>` with fields, or in short `postern:form="amount:number*, comment"`.
+
+Without one of ours, what another tool has written counts (`vendor_forms`).
+"""
 
 import re
 from collections import Counter
@@ -8,16 +11,20 @@ from itertools import islice
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.extensions import POSTERN, Extensions, read_value
 from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_true, quote
+from processes.workflows.engine.bpmn.vendor_forms import MAX_CHOICES as MAX_CHOICES
+from processes.workflows.engine.bpmn.vendor_forms import read_foreign_form
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import FormField
 
 MAX_FIELDS = 100
-MAX_CHOICES = 200
 
 
 def read_form(subject: Subject, extensions: Extensions) -> tuple[FormField, ...]:
     found = (field for form in extensions.all("form") for field in _read_fields(subject, form))
     fields = tuple(islice(found, MAX_FIELDS + 1))
+    if not fields:
+        # Each name once: a file that other engines take is not refused.
+        fields = tuple({field.name: field for field in islice(read_foreign_form(subject), MAX_FIELDS)}.values())
     for name, times in Counter(field.name for field in fields).items():
         if times > 1:
             subject.refuse(f"The form has two fields {quote(name)}.")

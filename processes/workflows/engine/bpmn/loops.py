@@ -1,6 +1,7 @@
 """Loop characteristics of activities: multi-instance and standard loops."""
 
 from processes.workflows.engine.bpmn.assignments import is_variable
+from processes.workflows.engine.bpmn.extensions import POSTERN
 from processes.workflows.engine.bpmn.file import Subject, is_true, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Loop
@@ -19,16 +20,20 @@ def read_loop(subject: Subject) -> Loop | None:
 def _read_multi_instance(subject: Subject, element: XmlElement) -> Loop:
     cardinality = subject.compile_child(element, "loopCardinality")
     collection = _read_variable(subject, element, "loopDataInputRef")
-    if not any(_child_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
+    written = element.get(f"{{{POSTERN}}}collection")
+    output = element.get(f"{{{POSTERN}}}outputElement")
+    if not written and not any(_child_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
         subject.refuse("A multi-instance activity needs loopCardinality or loopDataInputRef.", element)
     return Loop(
         is_multi_instance=True,
         is_sequential=is_true(element.get("isSequential")),
         cardinality=cardinality,
         collection=collection,
+        collection_by=subject.compile(written, element) if written else None,
         item=_read_item_variable(subject, element, "inputDataItem"),
         output_collection=_read_variable(subject, element, "loopDataOutputRef"),
         output_item=_read_item_variable(subject, element, "outputDataItem"),
+        output_by=subject.compile(output, element) if output else None,
         completion=subject.compile_child(element, "completionCondition"),
     )
 

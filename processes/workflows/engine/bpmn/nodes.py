@@ -2,19 +2,23 @@
 
 import re
 
-from processes.workflows.engine.bpmn.assignments import read_assignments, read_inputs
+from processes.workflows.engine.bpmn.assignments import read_assignments, read_inputs, read_outputs
+from processes.workflows.engine.bpmn.decisions import read_decision_call
 from processes.workflows.engine.bpmn.events import find_event_definitions, read_event, read_message
-from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions
+from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions, read_value
 from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
 from processes.workflows.engine.bpmn.loops import read_loop
 from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
+from processes.workflows.engine.bpmn.people import PEOPLE, read_people
+from processes.workflows.engine.bpmn.retries import read_retries
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import BpmnEvent, Flow, Node, NodeKind
 
 EVENTS = frozenset({NodeKind.START, NodeKind.END, NodeKind.CATCH, NodeKind.THROW, NodeKind.BOUNDARY})
 GATEWAYS = frozenset({NodeKind.EXCLUSIVE, NodeKind.PARALLEL, NodeKind.INCLUSIVE, NodeKind.EVENT_BASED})
 ACTIVITIES = frozenset(NodeKind) - EVENTS - GATEWAYS - {NodeKind.EVENT_SUB_PROCESS}
+_INTERRUPTING = {NodeKind.BOUNDARY: "cancelActivity", NodeKind.START: "isInterrupting"}
 
 
 def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: str | None) -> Node:
@@ -22,7 +26,9 @@ def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: s
     element, kind = outlined.element, outlined.kind
     definitions = find_event_definitions(subject) if kind in EVENTS else ()
     extensions = read_extensions(subject, *definitions, known=_EXTENSIONS.get(kind, frozenset()))
-    handler, topic = _read_handler(subject, kind, extensions)
+    decision = read_decision_call(subject, extensions) if kind is NodeKind.BUSINESS_RULE_TASK else None
+    handler, topic = _read_handler(subject, kind, extensions) if decision is None else ("", "")
+    called_by, revision = extensions.find("called"), extensions.find("revision")
     _refuse_instantiation(subject, outline)
     return Node(
         id=element.id,
@@ -35,14 +41,22 @@ def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: s
         default=_read_default(subject, outline),
         event=_read_event(subject, kind, definitions, extensions),
         attached_to=element.get("attachedToRef").rpartition(":")[2] if kind is NodeKind.BOUNDARY else None,
-        is_interrupting=_is_interrupting(subject, kind),
+        is_interrupting=is_true(element.get(_INTERRUPTING.get(kind, "")), default=True),
         loop=read_loop(subject) if kind in ACTIVITIES else None,
         handler=handler,
         topic=topic,
+        retry=read_retries(subject, extensions) if kind in _WITH_HANDLER else None,
         inputs=read_inputs(subject, extensions) if kind in _WITH_INPUTS else (),
+        gets_all=extensions.value("inputs") == "all",
+        outputs=read_outputs(subject, extensions) if kind in _WITH_OUTPUTS else (),
+        returns_all=extensions.value("outputs") not in ("only", "none"),
         assigns=read_assignments(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
         form=read_form(subject, extensions) if kind is NodeKind.USER_TASK else (),
-        called=_read_called(subject) if kind is NodeKind.CALL_ACTIVITY else "",
+        called=_read_called(subject, extensions) if kind is NodeKind.CALL_ACTIVITY else "",
+        called_by=subject.compile(read_value(called_by), called_by) if called_by is not None else None,
+        revision=subject.compile(read_value(revision), revision) if revision is not None and decision is None else None,
+        decision=decision,
+        people=read_people(subject, extensions, lane=outline.find_lane(element.id)) if kind in _FOR_PEOPLE else None,
         is_for_compensation=kind in ACTIVITIES and is_true(element.get("isForCompensation")),
         compensated_by=compensated_by,
     )
@@ -73,21 +87,35 @@ def read_name(subject: Subject) -> str:
     return name
 
 
-_WITH_HANDLER = (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK)
-_WITH_INPUTS = (*_WITH_HANDLER, NodeKind.THROW, NodeKind.END)
+_WITH_HANDLER = (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK, NodeKind.BUSINESS_RULE_TASK)
+_WITH_OUTPUTS = (
+    *_WITH_HANDLER,
+    NodeKind.USER_TASK,
+    NodeKind.RECEIVE_TASK,
+    NodeKind.SUB_PROCESS,
+    NodeKind.CALL_ACTIVITY,
+)
+_WITH_INPUTS = (*_WITH_OUTPUTS, NodeKind.THROW, NodeKind.END)
+_FOR_PEOPLE = (NodeKind.USER_TASK, NodeKind.MANUAL_TASK)
 _NAMED = frozenset({"correlation", "condition"})
+_CAUGHT = frozenset({"codeVariable", "messageVariable"})
 _INPUTS = frozenset({"input", "inputs"})
+_MAPPED = _INPUTS | {"output", "outputs"}
 _EXTENSIONS = {
-    NodeKind.START: _NAMED,
+    NodeKind.START: _NAMED | _CAUGHT,
     NodeKind.CATCH: _NAMED,
-    NodeKind.BOUNDARY: _NAMED,
-    NodeKind.RECEIVE_TASK: _NAMED,
+    NodeKind.BOUNDARY: _NAMED | _CAUGHT,
+    NodeKind.RECEIVE_TASK: _NAMED | _MAPPED,
     NodeKind.THROW: _NAMED | _INPUTS,
     NodeKind.END: _NAMED | _INPUTS,
-    NodeKind.SERVICE_TASK: _INPUTS | {"handler", "topic"},
-    NodeKind.SEND_TASK: _INPUTS | {"handler", "topic", "correlation"},
+    NodeKind.SERVICE_TASK: _MAPPED | {"handler", "topic", "retry"},
+    NodeKind.SEND_TASK: _MAPPED | {"handler", "topic", "retry", "correlation"},
+    NodeKind.SUB_PROCESS: _MAPPED,
+    NodeKind.CALL_ACTIVITY: _MAPPED | {"called", "revision"},
+    NodeKind.BUSINESS_RULE_TASK: _MAPPED | {"handler", "topic", "retry", "decision", "result", "revision"},
     NodeKind.SCRIPT_TASK: frozenset({"assign"}),
-    NodeKind.USER_TASK: frozenset({"form"}),
+    NodeKind.USER_TASK: PEOPLE | _MAPPED | {"form"},
+    NodeKind.MANUAL_TASK: PEOPLE,
 }
 _HANDLER = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -140,15 +168,12 @@ def _read_default(subject: Subject, outline: ProcessOutline) -> str | None:
     return default
 
 
-def _is_interrupting(subject: Subject, kind: NodeKind) -> bool:
-    attribute = {NodeKind.BOUNDARY: "cancelActivity", NodeKind.START: "isInterrupting"}.get(kind, "")
-    return is_true(subject.element.get(attribute), default=True)
-
-
-def _read_called(subject: Subject) -> str:
-    """Return the key of the called definition: a literal, so that publishing knows what a file depends on."""
+def _read_called(subject: Subject, extensions: Extensions) -> str:
+    """Return the key of the called definition; empty where an expression gives it."""
     # A qualified name, whose prefix means nothing outside of the file.
     called = subject.element.get("calledElement").rpartition(":")[2]
+    if extensions.find("called") is not None:
+        return ""
     if not called:
         subject.refuse("A call activity names a definition: calledElement.")
     elif not is_key(called):

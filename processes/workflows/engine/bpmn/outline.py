@@ -32,6 +32,16 @@ class ProcessOutline:
     """Elements with a problem already: a flow to one of them adds no second problem."""
     incoming: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     outgoing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    lanes: dict[str, str] = field(default_factory=dict)
+    """The name of the innermost lane by the element that it refers to."""
+
+    def find_lane(self, key: str) -> str:
+        """Return the lane of an element, or of the sub-process around it; empty: it is in none."""
+        while key in self.nodes:
+            if key in self.lanes:
+                return self.lanes[key]
+            key = self.nodes[key].scope
+        return ""
 
 
 def outline_process(process: XmlElement, file: SourceFile) -> ProcessOutline:
@@ -62,7 +72,9 @@ KINDS = {
     "inclusiveGateway": NodeKind.INCLUSIVE,
     "eventBasedGateway": NodeKind.EVENT_BASED,
     "subProcess": NodeKind.SUB_PROCESS,
+    "transaction": NodeKind.SUB_PROCESS,
     "callActivity": NodeKind.CALL_ACTIVITY,
+    "businessRuleTask": NodeKind.BUSINESS_RULE_TASK,
 }
 _SCOPES = (NodeKind.SUB_PROCESS, NodeKind.EVENT_SUB_PROCESS)
 # Documentation, data, diagrams, and what belongs to the element itself.
@@ -115,6 +127,8 @@ def _outline_scope(outline: ProcessOutline, scope: XmlElement, parent: str | Non
     # Before its contents, so that outer scopes come first; replaced when they are known.
     outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
+        if child.space == BPMN and child.name == "laneSet":
+            _outline_lanes(outline, child)
         if child.space != BPMN or child.name in _IGNORED:
             continue
         if child.name == "association":
@@ -129,6 +143,14 @@ def _outline_scope(outline: ProcessOutline, scope: XmlElement, parent: str | Non
             inside.append(child.id)
             _outline_node(outline, child, scope.id, depth)
     outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, tuple(inside))
+
+
+def _outline_lanes(outline: ProcessOutline, lanes: XmlElement) -> None:
+    for lane in lanes.all("lane"):
+        name = " ".join(lane.get("name").split())
+        outline.lanes.update({each.text.rpartition(":")[2]: name for each in lane.all("flowNodeRef") if name})
+        for inner in lane.all("childLaneSet"):  # after the outer one: the innermost lane counts
+            _outline_lanes(outline, inner)
 
 
 def _outline_node(outline: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
@@ -148,7 +170,9 @@ def _connect_flow(outline: ProcessOutline, flow: XmlElement) -> None:
     source, target = flow.get("sourceRef"), flow.get("targetRef")
     ends = [outline.nodes.get(end) for end in (source, target)]
     for name, end in (("sourceRef", source), ("targetRef", target)):
-        if end not in outline.nodes and end not in outline.refused:
+        if not end:
+            subject.refuse(f"A sequence flow has no {name}.")
+        elif end not in outline.nodes and end not in outline.refused:
             subject.refuse(f"{name} {quote(end)} is not an element of the process.")
     if ends[0] is None or ends[1] is None:
         del outline.flows[flow.id]

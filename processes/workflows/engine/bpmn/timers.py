@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from processes.workflows.engine.bpmn.file import Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.cron import is_cron
 from processes.workflows.engine.definition import TimerDefinition, TimerKind
 from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration
 
@@ -31,7 +32,16 @@ def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: XmlElement
 
 def is_literal(text: str) -> bool:
     """Return whether a text begins like a duration, a cycle or a date: as an expression it would fail at run time."""
-    return _LITERAL.match(text) is not None
+    return _LITERAL.match(text) is not None or is_cron(text)
+
+
+def find_literal_kind(text: str) -> TimerKind | None:
+    """Return the kind of a literal by its form; None for an expression."""
+    if not is_literal(text):
+        return None
+    if text.lstrip("+-").startswith("P"):
+        return TimerKind.DURATION
+    return TimerKind.CYCLE if text.startswith("R") or is_cron(text) else TimerKind.DATE
 
 
 _KINDS = {"timeDate": TimerKind.DATE, "timeDuration": TimerKind.DURATION, "timeCycle": TimerKind.CYCLE}

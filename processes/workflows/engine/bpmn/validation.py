@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES, EVENTS
 from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, Node, NodeKind, ScopeDefinition, Trigger
+from processes.workflows.engine.event_names import LONGEST_NAME, can_be_event
 from processes.workflows.engine.problems import Problems
 
 
@@ -22,8 +23,8 @@ def _check_scope(definition: Definition, scope: ScopeDefinition, problems: Probl
     holder = definition.nodes.get(scope.id)
     if holder is None:
         _check_starts_of_process(scope, starts, problems, line)
-    elif holder.kind is NodeKind.EVENT_SUB_PROCESS and len(starts) != 1:
-        problems.add(scope.id, holder.line, "An event sub-process has exactly one start event.")
+    elif holder.kind is NodeKind.EVENT_SUB_PROCESS and not starts:
+        problems.add(scope.id, holder.line, "An event sub-process has a start event.")
     elif holder.kind is NodeKind.SUB_PROCESS and len(starts) != 1:
         problems.add(scope.id, holder.line, "A sub-process has exactly one start event.")
 
@@ -34,6 +35,16 @@ def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problem
     plain = [start for start in starts if start.event is not None and start.event.trigger is Trigger.NONE]
     for start in plain[1:]:
         problems.add(start.id, start.line, "The process already has a start event without a trigger.")
+    if starts and all(_is_unreachable(start) for start in starts):
+        for start in starts:
+            message = f"Nothing could start the process: the name of its event has more than {LONGEST_NAME} characters."
+            problems.add(start.id, start.line, message)
+
+
+def _is_unreachable(start: Node) -> bool:
+    """Return whether a start event waits for a name that no event can have."""
+    event = start.event
+    return event is not None and event.trigger in (Trigger.MESSAGE, Trigger.SIGNAL) and not can_be_event(event.name)
 
 
 def check_event(definition: Definition, node: Node, problems: Problems) -> None:
@@ -60,19 +71,27 @@ _PLACES: dict[NodeKind, tuple[str, tuple[Trigger, ...]]] = {
             Trigger.MESSAGE,
             Trigger.TERMINATE,
             Trigger.COMPENSATION,
+            Trigger.ESCALATION,
+            Trigger.CANCEL,
         ),
     ),
     NodeKind.CATCH: ("An intermediate catch event", _WAITING),
     NodeKind.THROW: (
         "An intermediate throw event",
-        (Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION),
+        (Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION, Trigger.ESCALATION),
     ),
-    NodeKind.BOUNDARY: ("A boundary event", (*_WAITING, Trigger.ERROR, Trigger.COMPENSATION)),
+    NodeKind.BOUNDARY: (
+        "A boundary event",
+        (*_WAITING, Trigger.ERROR, Trigger.COMPENSATION, Trigger.ESCALATION, Trigger.CANCEL),
+    ),
 }
 _STARTS: dict[NodeKind | None, tuple[str, tuple[Trigger, ...]]] = {
     None: ("The start event of a process", (Trigger.NONE, *_WAITING)),
     NodeKind.SUB_PROCESS: ("The start event of a sub-process", (Trigger.NONE,)),
-    NodeKind.EVENT_SUB_PROCESS: ("The start event of an event sub-process", (*_WAITING, Trigger.ERROR)),
+    NodeKind.EVENT_SUB_PROCESS: (
+        "The start event of an event sub-process",
+        (*_WAITING, Trigger.ERROR, Trigger.ESCALATION, Trigger.COMPENSATION),
+    ),
 }
 
 
@@ -84,6 +103,8 @@ def _find_place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger,
 
 
 def _check_error(node: Node, event: BpmnEvent, problems: Problems) -> None:
+    if event.trigger is Trigger.ESCALATION and node.kind in (NodeKind.END, NodeKind.THROW) and not event.name:
+        problems.add(node.id, node.line, "An escalation that is thrown needs a code.")
     if event.trigger is not Trigger.ERROR:
         return
     if node.kind is NodeKind.END and not event.name:

@@ -129,13 +129,27 @@ def _parse(source: bytes) -> etree._Element:
                 bounds.check(event, element)
         root = parser.close()
     except etree.XMLSyntaxError as error:
-        raise _invalid(
-            f"The file is not well-formed XML: {error.msg or 'it ends early'}"[:300], error.lineno
-        ) from error
+        raise _explain(error, source.decode()) from error
     # What the parser found itself: the check before it only scans the text.
     if root.getroottree().docinfo.internalDTD is not None:
         raise _invalid(_NO_DOCTYPE)
     return root
+
+
+_ENTITY = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|apos|quot);)([^\W\d][\w.-]*);", re.DOTALL)
+
+
+def _explain(error: etree.XMLSyntaxError, text: str) -> InvalidDefinition:
+    """Return what is wrong with a text that the parser has refused; of some errors it says neither what nor where."""
+    if not text.strip():
+        return _invalid("The file is empty.", 1)
+    if not error.lineno:
+        unknown = next((match for match in _ENTITY.finditer(text) if match[1]), None)
+        if unknown is not None:
+            message = f"XML has no entity “&{unknown[1][:50]};”: write the character itself."
+            return _invalid(message, text.count("\n", 0, unknown.start()) + 1)
+    message = f"The file is not well-formed XML: {error.msg or 'it ends early'}"[:300]
+    return _invalid(message, error.lineno or text.count("\n") + 1)
 
 
 @dataclass(slots=True)

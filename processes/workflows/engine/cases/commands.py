@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from processes.workflows.engine.cases.items import end_contents, end_item, make_occur, start_item
-from processes.workflows.engine.cases.lifecycle import Transition
+from processes.workflows.engine.cases.items import create_item, end_contents, end_item, make_occur, start_item
+from processes.workflows.engine.cases.lifecycle import ItemState, Transition
 from processes.workflows.engine.cases.stages import can_complete
 from processes.workflows.engine.cases.transitions import (
     can_transition,
@@ -60,6 +60,22 @@ def close_case(work: UnitOfWork) -> None:
     work.status = "closed"
 
 
+def reactivate_case(work: UnitOfWork) -> None:
+    """Let a case go on that is suspended or has ended: what has ended with it is created anew."""
+    key = _get_plan_item(work) if work.items.records else None
+    if key is None or not can_transition(work, key, Transition.REACTIVATE):
+        raise CommandRejected(f"A case that is {work.status} cannot be reactivated.")
+    if work.items[key]["state"] == ItemState.SUSPENDED:
+        resume_item(work, key, Transition.REACTIVATE)
+    else:
+        ended = [child for child in work.items_of_stage(key) if work.items[child].get("ended_with_case")]
+        make_transition(work, key, Transition.REACTIVATE)
+        work.conditions_due = True
+        for record in [work.items[child] for child in ended]:
+            create_item(work, record["scope"], record["element"])
+    work.status = "active"
+
+
 def is_case(work: UnitOfWork) -> bool:
     return work.initial_state["kind"] == "cmmn"
 
@@ -85,6 +101,7 @@ _COMMANDS: dict[str, Callable[[UnitOfWork, str, Transition], None]] = {
     "resume_item": resume_item,
     "terminate_item": end_item,
     "complete_item": end_item,
+    "reactivate_item": start_item,
 }
 ITEM_COMMANDS = frozenset(_COMMANDS)
 
@@ -98,6 +115,7 @@ TRANSITIONS: dict[str, Transition] = {
     "suspend_item": Transition.SUSPEND,
     "resume_item": Transition.RESUME,
     "terminate_item": Transition.TERMINATE,
+    "reactivate_item": Transition.REACTIVATE,
 }
 _WORDS = {
     "start": "be started",
@@ -107,6 +125,7 @@ _WORDS = {
     "resume_item": "be resumed",
     "terminate_item": "be terminated",
     "complete_item": "be completed",
+    "reactivate_item": "be reactivated",
 }
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
@@ -133,6 +152,8 @@ def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
     if not can_transition(work, key, TRANSITIONS[name]):
         return f"An item that is {record['state']} cannot {_WORDS.get(name, name)}."
     kind = get_item_node(work, key).kind
+    if name == "reactivate_item" and kind is NodeKind.CASE_PLAN:
+        return f"An item that is {record['state']} cannot be reactivated."  # a case is, by its own command
     if name == "occur" and kind is not NodeKind.USER_LISTENER:
         return "Only user event listeners can be made to occur."
     return _find_unfinished_reason(work, key, kind) if name == "complete_item" else None

@@ -15,13 +15,15 @@ from processes.workflows.engine.cases.transitions import (
 )
 from processes.workflows.engine.definition import LISTENERS, Node, NodeKind
 from processes.workflows.engine.execution.calls import call_definition
+from processes.workflows.engine.execution.decisions import call_decision
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
+from processes.workflows.engine.execution.people import describe_people
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
 from processes.workflows.engine.execution.scopes import open_scope
 from processes.workflows.engine.execution.triggers import find_next_firing, start_timer
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import evaluate, evaluate_condition
+from processes.workflows.engine.execution.variables import evaluate, evaluate_condition, evaluate_declared
 
 
 def create_item(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
@@ -83,6 +85,10 @@ def begin_item(work: UnitOfWork, key: str) -> None:
         open_stage(work, key, node)
     elif node.kind is NodeKind.HUMAN_TASK:
         _open_human_task(work, key, node)
+    elif node.decision is not None:
+        call_decision(work, work.items[key]["scope"], node, {})
+        # By the queue: what the item's start has set off comes first, as with any other task that ends.
+        work.enqueue("finish_task", key)
     else:
         run_called_definition(work, key, node, get_plan_item(work, key))
 
@@ -103,7 +109,8 @@ def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str 
     if node.kind is NodeKind.CASE_PLAN:
         # The caller continues before anything that the case has queued.
         work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
-    elif _repeats_now(work, item, record["scope"], node):
+    # CMMN 1.1 looks at the repetition rule when an item completes or terminates: an exit criterion ends it for good.
+    elif transition is not Transition.EXIT and _repeats_now(work, item, record["scope"], node):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
         return
     if item.repetition is not None:
@@ -147,6 +154,9 @@ def end_contents(work: UnitOfWork, key: str, node: Node) -> None:
         if is_live(work, child):
             inner = get_item_node(work, child)
             make_transition(work, child, get_parent_exit(inner.kind))
+            if node.kind is NodeKind.CASE_PLAN:
+                # Had the case not ended, it would have gone on: it does when the case is reactivated.
+                work.items.put(child, {**work.items[child], "ended_with_case": True})
             end_contents(work, child, inner)
 
 
@@ -195,10 +205,13 @@ def _open_human_task(work: UnitOfWork, key: str, node: Node) -> None:
         "element": node.id,
         "token": key,
         "scope": work.items[key]["scope"],
-        "kind": "user",
+        "kind": "external" if node.handler else "user",
         "name": node.name or node.id,
         "since": work.now,
     }
+    describe_people(work, task, node)
+    if node.handler:
+        task["topic"] = node.topic
     work.add(work.tasks, task)
 
 
@@ -228,4 +241,6 @@ def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem
         called = evaluate(work, item.called_by, scope, node.id)
     if not isinstance(called, str) or not called:
         raise CommandFailed(node.id, "The expression does not return the key of a definition.")
-    call_definition(work, scope, key, node.id, called, kinds=(_CALLED_KINDS[node.kind],))
+    inputs = evaluate_declared(work, scope, node) if node.inputs else None
+    kinds = (_CALLED_KINDS[node.kind],)
+    call_definition(work, scope, key, node.id, called, kinds=kinds, variables=inputs, revision=node.revision)

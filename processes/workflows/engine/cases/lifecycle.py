@@ -1,7 +1,7 @@
 """The life cycle of CMMN 1.1: which transitions an item may make in which state, and the state they lead to.
 
 Three tables: stages and tasks; milestones and event listeners; the case itself. `PREVIOUS` stands for the state that
-an item was in when its parent was suspended. The transition `reactivate` is not supported.
+an item was in when its parent was suspended.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,7 @@ class Transition(StrEnum):
     COMPLETE = "complete"
     TERMINATE = "terminate"
     FAULT = "fault"
+    REACTIVATE = "reactivate"
     EXIT = "exit"
     OCCUR = "occur"
     PARENT_SUSPEND = "parentSuspend"
@@ -44,7 +45,7 @@ class Transition(StrEnum):
 
 PREVIOUS = "before"
 ENDED = frozenset({ItemState.COMPLETED, ItemState.TERMINATED})
-"""States that nothing leads out of, but that a case can be closed in."""
+"""States that nothing leads out of, but that a case can be closed in or reactivated from."""
 SETTLED = frozenset({*ENDED, ItemState.DISABLED, ItemState.FAILED})
 """States that do not keep a stage from completing."""
 
@@ -62,6 +63,7 @@ ACTIVITY: _Table = {
     (_S.ACTIVE, _T.COMPLETE): _S.COMPLETED,
     (_S.ACTIVE, _T.TERMINATE): _S.TERMINATED,
     (_S.ACTIVE, _T.FAULT): _S.FAILED,
+    (_S.FAILED, _T.REACTIVATE): _S.ACTIVE,
     **{
         (state, _T.EXIT): _S.TERMINATED
         for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE, _S.SUSPENDED, _S.FAILED)
@@ -89,6 +91,7 @@ CASE: _Table = {
     (_S.SUSPENDED, _T.RESUME): _S.ACTIVE,
     (_S.ACTIVE, _T.PARENT_SUSPEND): _S.SUSPENDED,
     (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
+    **{(state, _T.REACTIVATE): _S.ACTIVE for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
     **{(state, _T.CLOSE): _S.CLOSED for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
 }
 _TABLES = {

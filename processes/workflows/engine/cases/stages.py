@@ -9,6 +9,7 @@ from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.calls import close_scope
 from processes.workflows.engine.execution.records import ItemRecord, sequence_number
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.visits import count_entry
 
 
 def begin_case(work: UnitOfWork, scope: str) -> None:
@@ -20,6 +21,7 @@ def begin_case(work: UnitOfWork, scope: str) -> None:
     record: ItemRecord = {"element": root, "scope": scope, "state": ItemState.ACTIVE.value, "since": work.now}
     key = work.add_item(record)
     work.trace.append((Transition.CREATE.value, root))
+    count_entry(work, scope, root)
     begin_item(work, key)
     work.file_changes += [(scope, name, None, value) for name, value in work.scopes[scope]["variables"].items()]
     work.conditions_due = True
@@ -39,6 +41,7 @@ def end_case(work: UnitOfWork, scope: str, state: str) -> None:
         end_item(work, token, Transition.COMPLETE if state == ItemState.COMPLETED else Transition.TERMINATE)
 
 
+_WAITING = frozenset({ItemState.AVAILABLE, ItemState.ENABLED})
 _UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
 
 
@@ -75,6 +78,10 @@ def _is_complete(work: UnitOfWork, key: str) -> bool:
     work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):  # what is not done yet was made last, as a rule
         record = work.items[child]
-        if record["state"] not in SETTLED and get_item_node(work, child).kind not in LISTENERS:
+        if record["state"] in SETTLED or get_item_node(work, child).kind in LISTENERS:
+            continue
+        # By its own rule it may not keep its stage from completing now.
+        neutral = get_plan(work.definition(record["scope"])).items[record["element"]].neutral
+        if neutral != "always" and not (neutral == "waiting" and record["state"] in _WAITING):
             return False
     return True

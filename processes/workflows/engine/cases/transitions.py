@@ -15,7 +15,10 @@ from processes.workflows.engine.cases.sentries import notify_sentries
 from processes.workflows.engine.definition import Node
 from processes.workflows.engine.execution.records import ItemRecord, SubscriptionRecord
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.visits import count_entry, find_place
 from processes.workflows.engine.suspension import is_suspended
+
+_ENTERS = (Transition.START, Transition.MANUAL_START)
 
 
 def can_transition(work: UnitOfWork, key: str, transition: Transition) -> bool:
@@ -34,6 +37,10 @@ def make_transition(work: UnitOfWork, key: str, transition: Transition, criterio
         ),
     )
     work.trace.append((transition.value, record["element"]))
+    if transition in _ENTERS:
+        count_entry(work, record["scope"], record["element"])
+    elif transition is Transition.OCCUR:
+        work.occurred[find_place(work.scopes.records, record["scope"], record["element"])] += 1
     notify_sentries(work, key, transition, criterion)
 
 

@@ -1,17 +1,29 @@
 """Plan item definitions: tasks, stages, milestones and listeners, with their rules, called definitions and timers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from processes.workflows.engine.bpmn.extensions import read_extensions
+from processes.workflows.engine.bpmn.assignments import read_inputs, read_outputs
+from processes.workflows.engine.bpmn.decisions import read_decision_call
+from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions, read_value
 from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
 from processes.workflows.engine.bpmn.nodes import read_name
-from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
+from processes.workflows.engine.bpmn.people import PEOPLE, read_people
+from processes.workflows.engine.bpmn.timers import find_literal_kind, read_timer_text
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
 from processes.workflows.engine.cmmn.file import compile_nested, expression_text
 from processes.workflows.engine.cmmn.sentries import SentryReader
-from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind, TimerKind, Trigger
+from processes.workflows.engine.definition import (
+    Assignment,
+    BpmnEvent,
+    DecisionCall,
+    FormField,
+    NodeKind,
+    TaskPeople,
+    TimerKind,
+    Trigger,
+)
 from processes.workflows.engine.expressions import Expression
 
 
@@ -38,36 +50,76 @@ class PlanItemDefinition:
 
     name: str
     form: tuple[FormField, ...]
+    people: TaskPeople | None
     event: BpmnEvent | None
     triggers: tuple[Criterion, ...]
     called: str
     called_by: Expression | None
+    decision: DecisionCall | None
     control: ItemControl
     is_blocking: bool
     auto_completes: bool
+    handler: str = ""
+    """`external`, of a task that a worker does."""
+    topic: str = ""
+    inputs: tuple[Assignment, ...] = ()
+    outputs: tuple[Assignment, ...] = ()
+    revision: Expression | None = None
 
 
 def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryReader) -> PlanItemDefinition:
     subject = Subject(element, reader.outline.file)
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
+    extensions = read_extensions(subject, known=_EXTENSIONS.get(kind, frozenset()))
+    form, people = _read_form(subject, kind, extensions)
     return PlanItemDefinition(
         name=read_name(subject),
-        form=read_own_form(subject, kind),
+        form=form,
+        people=people,
+        handler=extensions.value("handler"),
+        topic=extensions.value("topic") or element.id,
+        inputs=read_inputs(subject, extensions),
+        outputs=read_outputs(subject, extensions),
+        revision=_read_revision(subject, extensions) if kind in _CALLED else None,
         event=read_timer_event(subject) if is_timer else None,
         triggers=read_start_trigger(subject, reader) if is_timer else (),
         called=called,
         called_by=called_by,
+        decision=_read_decision(subject) if kind is NodeKind.DECISION_TASK else None,
         control=read_control(subject, "defaultControl"),
         is_blocking=kind is not NodeKind.HUMAN_TASK or is_true(element.get("isBlocking"), default=True),
         auto_completes=is_true(element.get("autoComplete")),
     )
 
 
-def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
-    """Read the form of this element itself; only human tasks and their plan items have one."""
-    known = frozenset({"form"}) if kind is NodeKind.HUMAN_TASK else frozenset[str]()
-    return read_form(subject, read_extensions(subject, known=known))
+def _read_revision(subject: Subject, extensions: Extensions) -> Expression | None:
+    found = extensions.find("revision")
+    return subject.compile(read_value(found), found) if found is not None else None
+
+
+_PASSED = frozenset({"input", "output", "revision"})
+_EXTENSIONS = {
+    NodeKind.HUMAN_TASK: PEOPLE | {"form", "handler", "topic"},
+    NodeKind.PROCESS_TASK: _PASSED,
+    NodeKind.CASE_TASK: _PASSED,
+    NodeKind.DECISION_TASK: frozenset({"decision", "result", "revision"}),
+}
+
+
+def read_own_form(subject: Subject, kind: NodeKind) -> tuple[tuple[FormField, ...], TaskPeople | None]:
+    """Read the form of a plan item itself and whose it is; only human tasks have these."""
+    is_task = kind is NodeKind.HUMAN_TASK
+    extensions = read_extensions(subject, known=PEOPLE | {"form", "neutral"} if is_task else frozenset({"neutral"}))
+    return _read_form(subject, kind, extensions)
+
+
+def _read_form(
+    subject: Subject, kind: NodeKind, extensions: Extensions
+) -> tuple[tuple[FormField, ...], TaskPeople | None]:
+    if kind is not NodeKind.HUMAN_TASK:
+        return (), None
+    return read_form(subject, extensions), read_people(subject, extensions)
 
 
 def read_control(subject: Subject, name: str) -> ItemControl:
@@ -102,6 +154,19 @@ def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | Non
     return "", subject.compile(expression_text(expression), expression)
 
 
+def _read_decision(subject: Subject) -> DecisionCall | None:
+    """Return the decision that a decision task evaluates; the file's `decision` element may give its name outside."""
+    extensions = read_extensions(subject, known=_EXTENSIONS[NodeKind.DECISION_TASK])
+    call = read_decision_call(subject, extensions)
+    if call is None:
+        subject.refuse("No decision is named: decisionRef or decisionRefExpression.")
+        return None
+    element = subject.file.find("decision", call.key) if call.key else None
+    outside = (element.get("externalRef") or element.get("name")) if element is not None else ""
+    key = outside.rpartition(":")[2]
+    return replace(call, key=key) if is_key(key) else call
+
+
 _CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
 
 
@@ -134,7 +199,9 @@ def read_timer_event(subject: Subject) -> BpmnEvent:
     if expression is None or not text:
         subject.refuse("A timer event listener has a timerExpression.")
         return BpmnEvent(Trigger.TIMER)
-    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _find_timer_kind(text), text, expression))
+    # The form of its text tells its kind; an expression must give a duration.
+    kind = find_literal_kind(text) or TimerKind.DURATION
+    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, kind, text, expression))
 
 
 def read_start_trigger(subject: Subject, reader: SentryReader) -> tuple[Criterion, ...]:
@@ -151,10 +218,3 @@ def read_start_trigger(subject: Subject, reader: SentryReader) -> tuple[Criterio
 
 
 _TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")
-
-
-def _find_timer_kind(text: str) -> TimerKind:
-    """Return the kind of a timer by the form of its text; an expression must give a duration."""
-    if not is_literal(text) or text.lstrip("+-").startswith("P"):
-        return TimerKind.DURATION
-    return TimerKind.CYCLE if text.startswith("R") else TimerKind.DATE

@@ -39,6 +39,11 @@ class CaseOutline:
     refused: set[str] = field(default_factory=set)
     """Plan items with a problem already: a reference to one of them adds no second problem."""
 
+    def name_item(self, key: str) -> str:
+        """Return the name of a plan item or case file item as people know it; its id where it has none."""
+        item = self.items.get(key)
+        return key if item is None else item.element.get("name") or item.definition.get("name") or key
+
 
 def outline_case(case: XmlElement, plan: XmlElement, file: SourceFile) -> CaseOutline:
     """Walk through a case plan model by its elements, then by its plan items: these refer to elements anywhere."""
@@ -64,11 +69,12 @@ KINDS = {
     "humanTask": NodeKind.HUMAN_TASK,
     "processTask": NodeKind.PROCESS_TASK,
     "caseTask": NodeKind.CASE_TASK,
+    "decisionTask": NodeKind.DECISION_TASK,
     "milestone": NodeKind.MILESTONE,
     "timerEventListener": NodeKind.TIMER_LISTENER,
     "userEventListener": NodeKind.USER_LISTENER,
 }
-_NEVER_RUN = frozenset({"task", "decisionTask", "eventListener", "planFragment"})
+_NEVER_RUN = frozenset({"task", "eventListener", "planFragment"})
 _CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
 # Documentation, diagrams, and what belongs to the stage itself.
 _IGNORED = frozenset(
@@ -155,18 +161,20 @@ def _find_item_definition(outline: CaseOutline, item: XmlElement, stage: XmlElem
     reference = item.get("definitionRef")
     element = outline.definitions.get(reference)
     subject = Subject(item, outline.file)
-    if element is None:
+    if not reference:
+        subject.refuse("A plan item has no definitionRef.")
+    elif element is None:
         subject.refuse(
             f"definitionRef {quote(reference)} is not a task, stage, milestone or event listener of the case."
         )
     elif not _is_reachable(outline, stage.id, outline.holders[reference]):
-        subject.refuse(
-            f"{quote(reference)} stands in another stage: a plan item is defined in its own or an outer one."
-        )
+        label = quote(element.get("name") or reference)
+        subject.refuse(f"{label} stands in another stage: a plan item is defined in its own or an outer one.")
     elif element.name in _NEVER_RUN:
         Subject(element, outline.file).refuse(f"Elements of the type {quote(element.name)} are not supported.")
     elif reference in outline.planned:
-        subject.refuse(f"The stage {quote(reference)} already has a plan item: each needs a stage of its own.")
+        label = quote(element.get("name") or reference)
+        subject.refuse(f"The stage {label} already has a plan item: each needs a stage of its own.")
     else:
         return element
     return None

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 
+from processes.workflows.engine.bpmn.extensions import read_extensions
 from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.nodes import read_name
+from processes.workflows.engine.bpmn.people import PEOPLE
 from processes.workflows.engine.case_plan import OnPartReference, PlanItem
 from processes.workflows.engine.cmmn.item_definitions import (
     ItemControl,
@@ -35,6 +37,7 @@ def read_plan_items(reader: SentryReader) -> tuple[dict[str, Node], dict[str, Pl
 def _read_node(outlined: OutlinedItem, definition: PlanItemDefinition, reader: SentryReader) -> Node:
     subject = Subject(outlined.element, reader.outline.file)
     is_item = outlined.kind is not NodeKind.CASE_PLAN
+    form, people = read_own_form(subject, outlined.kind) if is_item else ((), None)
     return Node(
         id=outlined.element.id,
         kind=outlined.kind,
@@ -42,8 +45,16 @@ def _read_node(outlined: OutlinedItem, definition: PlanItemDefinition, reader: S
         name=(read_name(subject) if is_item else "") or definition.name,
         line=outlined.element.line,
         event=definition.event,
-        form=(read_own_form(subject, outlined.kind) if is_item else ()) or definition.form,
+        form=form or definition.form,
+        people=people or definition.people,
         called=definition.called,
+        revision=definition.revision,
+        decision=definition.decision,
+        handler=definition.handler,
+        topic=definition.topic if definition.handler else "",
+        inputs=definition.inputs,
+        outputs=definition.outputs,
+        returns_all=not definition.outputs,
     )
 
 
@@ -59,7 +70,11 @@ def _read_item(outlined: OutlinedItem, definition: PlanItemDefinition, reader: S
         is_blocking=definition.is_blocking,
         auto_completes=definition.auto_completes,
         called_by=definition.called_by,
+        neutral=read_extensions(subject, known=_ANY).value("neutral"),
     )
+
+
+_ANY = PEOPLE | {"form", "neutral", "handler", "topic", "input", "output", "revision"}
 
 
 def index_on_parts(

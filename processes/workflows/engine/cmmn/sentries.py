@@ -28,7 +28,8 @@ class SentryReader:
         self._count(subject, 1)
         element = self.outline.sentries.get(reference)
         if element is None:
-            subject.refuse(f"There is no sentry {quote(reference)}.", at)
+            missing = f"There is no sentry {quote(reference)}." if reference else f"{at.name} has no sentryRef."
+            subject.refuse(missing, at)
             return None
         if reference not in self.read:
             self.read[reference] = self._read(Subject(element, self.outline.file))
@@ -48,11 +49,14 @@ class SentryReader:
         possible = self._transitions_of(source, is_file=is_file)
         if possible is None:
             kind = "case file item" if is_file else "plan item"
-            if source not in self.outline.refused:
+            if not source:
+                subject.refuse(f"{part.name} has no sourceRef.", part)
+            elif source not in self.outline.refused:
                 subject.refuse(f"sourceRef {quote(source)} is not a {kind} of the case.", part)
             return None
         if event not in possible:
-            subject.refuse(f"The standard event {quote(event)} of {quote(source)} can never happen.", part)
+            label = quote(self.outline.name_item(source))
+            subject.refuse(f"The standard event {quote(event)} of {label} can never happen.", part)
             return None
         return OnPart(source, event, is_file, criterion="" if is_file else part.get("exitCriterionRef"))
 
@@ -141,6 +145,7 @@ _ACTIVITY_EVENTS = frozenset(
         "complete",
         "terminate",
         "fault",
+        "reactivate",
         "exit",
     }
 )

@@ -11,7 +11,7 @@ def validate_case(definition: Definition, plan: CasePlan, problems: Problems) ->
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
         _check_rules(definition.nodes[key], item, problems)
-    _check_exits(plan, problems)
+    _check_exits(definition, plan, problems)
 
 
 def _check_criteria(node: Node, item: PlanItem, problems: Problems) -> None:
@@ -34,19 +34,20 @@ def _check_rules(node: Node, item: PlanItem, problems: Problems) -> None:
         problems.add(node.id, node.line, "A milestone that repeats needs an entry criterion.")
 
 
-def _check_exits(plan: CasePlan, problems: Problems) -> None:
+def _check_exits(definition: Definition, plan: CasePlan, problems: Problems) -> None:
     """Require that an exit criterion named by an on-part is one of its source."""
     criteria = [(key, criterion) for key, item in plan.items.items() for criterion in item.criteria]
     exits = {(key, criterion.id) for key, criterion in criteria if criterion.role is CriterionRole.EXIT}
     for _, criterion in criteria:
         for part in criterion.sentry.on:
             if part.criterion:
-                _check_exit(exits, criterion.sentry, part, problems)
+                source = definition.nodes[part.source].name or part.source
+                _check_exit(exits, criterion.sentry, part, source, problems)
 
 
-def _check_exit(exits: set[tuple[str, str]], sentry: Sentry, part: OnPart, problems: Problems) -> None:
+def _check_exit(exits: set[tuple[str, str]], sentry: Sentry, part: OnPart, source: str, problems: Problems) -> None:
     if part.event != "exit":
         problems.add(sentry.id, sentry.line, "exitCriterionRef is allowed only with the standard event exit.")
     elif (part.source, part.criterion) not in exits:
-        message = f"{quote(part.criterion)} is not an exit criterion of {quote(part.source)}."
+        message = f"{quote(part.criterion)} is not an exit criterion of {quote(source)}."
         problems.add(sentry.id, sentry.line, message)

@@ -6,6 +6,7 @@ numbers within limits.
 """
 
 from processes.workflows.engine.diagram.draw import draw_diagram
-from processes.workflows.engine.diagram.marks import STATES, MarkLabels, Marks, find_shown_state
+from processes.workflows.engine.diagram.heat import Heat
+from processes.workflows.engine.diagram.marks import STATES, MarkLabels, Marks, Note, find_shown_state
 
-__all__ = ["STATES", "MarkLabels", "Marks", "draw_diagram", "find_shown_state"]
+__all__ = ["STATES", "Heat", "MarkLabels", "Marks", "Note", "draw_diagram", "find_shown_state"]

@@ -48,11 +48,6 @@ def _index_case(root: xml.XmlElement) -> ModelIndex:
     return model
 
 
-def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
-    for interchanged in children(root, _CMMNDI, "CMMNDI"):
-        yield from children(interchanged, _CMMNDI, "CMMNDiagram")
-
-
 def _find_title(root: xml.XmlElement) -> str:
     """Return the title: the first name among cases and their plans, else the id of a case."""
     cases = list(children(root, MODEL, "case"))
@@ -70,12 +65,6 @@ def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
         is_expanded=not is_attribute_true(drawn.node, "isCollapsed"),
         overhang=TAB_HEIGHT if element.kind == "casePlanModel" else 0,
     )
-
-
-def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
-    # Modelers that leave the attribute out show the event by giving its label a place.
-    shows_event = is_attribute_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None)
-    return describe_connector(drawn.element, drawn.index, shows_event=shows_event)
 
 
 def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
@@ -130,8 +119,17 @@ _DIALECT = InterchangeDialect(
     lines="http://www.omg.org/spec/CMMN/20151109/DI",
     can_collapse=frozenset({"stage"}),
     build_index=_index_case,
-    each_plane=_each_plane,
+    each_plane=lambda root: (
+        diagram
+        for interchanged in children(root, _CMMNDI, "CMMNDI")
+        for diagram in children(interchanged, _CMMNDI, "CMMNDiagram")
+    ),
     find_title=_find_title,
     make_shape=_make_shape,
-    describe_edge=_describe_edge,
+    # Modelers that leave the attribute out show the event by giving its label a place.
+    describe_edge=lambda drawn: describe_connector(
+        drawn.element,
+        drawn.index,
+        shows_event=is_attribute_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None),
+    ),
 )

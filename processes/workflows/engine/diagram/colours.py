@@ -39,3 +39,9 @@ FINISHED = ShapeStyle(DONE_TINT, DONE)
 OFFERED = ShapeStyle(OFFER_TINT, OFFER)
 PAUSED = ShapeStyle(PAUSE_TINT, PAUSE)
 GONE = ShapeStyle(BAND, FADED)
+
+_OFTEN, _LONG = "#1f4e86", "#7a4100"
+# Each ramp is one hue that darkens evenly, so it can be told apart without colours, too; the name of an element can be
+# read on the darkest (4.7 : 1). Blue and orange are the pair that every kind of colour blindness tells apart.
+OFTEN = tuple(ShapeStyle(fill, _OFTEN) for fill in ("#dceaf8", "#c3dbf3", "#a2c8ec", "#7cb1e2", "#5598d3"))
+LONG = tuple(ShapeStyle(fill, _LONG) for fill in ("#fcecd2", "#fad9a8", "#f5c078", "#eda24a", "#dc8420"))

@@ -5,14 +5,11 @@ from lxml import etree
 from processes.workflows.engine.diagram import case_interchange, process_interchange
 from processes.workflows.engine.diagram.case_shapes import CASE
 from processes.workflows.engine.diagram.colours import PAPER, PAPER_EDGE
+from processes.workflows.engine.diagram.decision_shapes import DECISION
 from processes.workflows.engine.diagram.edges import draw_edge
+from processes.workflows.engine.diagram.heat import draw_heat, place_heat
 from processes.workflows.engine.diagram.interchange import parse_with_drawing
-from processes.workflows.engine.diagram.labels import (
-    TextBlock,
-    place_edge_label,
-    place_shape_label,
-    write_label,
-)
+from processes.workflows.engine.diagram.labels import place_edge_label, place_shape_label, write_label
 from processes.workflows.engine.diagram.marks import MarkLabels, Marks, ShapeMarks, assign_marks, draw_badges
 from processes.workflows.engine.diagram.picture import (
     Bounds,
@@ -25,10 +22,11 @@ from processes.workflows.engine.diagram.picture import (
 )
 from processes.workflows.engine.diagram.process_shapes import PROCESS
 from processes.workflows.engine.diagram.svg import SVG, add_element, add_group, add_text, format_number
+from processes.workflows.engine.dmn.parser import DMN
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
-_NOTATIONS = {process_interchange.MODEL: PROCESS, case_interchange.MODEL: CASE}
+_NOTATIONS = {process_interchange.MODEL: PROCESS, case_interchange.MODEL: CASE, **dict.fromkeys(DMN, DECISION)}
 """By the namespace of the file."""
 
 
@@ -47,20 +45,24 @@ def draw_diagram(source: bytes, marks: Marks | None = None, mark_labels: MarkLab
 
 def _draw_picture(picture: Picture, notation: Notation, marks: Marks, mark_labels: MarkLabels) -> bytes:
     shape_marks = assign_marks(marks, picture.shown_by)
-    labels = _place_labels(picture, notation)
-    svg = _begin_svg(picture, find_extent(picture, [bounds for _, bounds in labels]), shape_marks, mark_labels)
+    beside = [shape for shape in picture.shapes if shape.element.name and notation.is_labelled_beside(shape)]
+    labels = [place_edge_label(edge) for edge in picture.edges if edge.element.name]
+    labels += [place_shape_label(shape) for shape in beside]
+    heat = [
+        (mark, place_heat(mark, shape.bounds, shape.label))
+        for shape in picture.shapes
+        if (mark := shape_marks.heat.get(shape.element.id)) is not None
+    ]
+    around = [bounds for _, bounds in (*labels, *heat)]
+    svg = _begin_svg(picture, find_extent(picture, around), shape_marks, mark_labels)
     _draw_shapes(svg, picture, notation, shape_marks, mark_labels)
     for block, bounds in labels:
         write_label(svg, block, bounds)
     _draw_marks(svg, picture, shape_marks, mark_labels)
+    for mark, area in heat:
+        draw_heat(svg, mark, area)
     drawn: bytes = etree.tostring(svg, xml_declaration=True, encoding="utf-8")
     return drawn
-
-
-def _place_labels(picture: Picture, notation: Notation) -> list[tuple[TextBlock, Bounds]]:
-    edges = [place_edge_label(edge) for edge in picture.edges if edge.element.name]
-    shapes = [shape for shape in picture.shapes if shape.element.name and notation.is_labelled_beside(shape)]
-    return edges + [place_shape_label(shape) for shape in shapes]
 
 
 def _begin_svg(picture: Picture, extent: Bounds, shape_marks: ShapeMarks, mark_labels: MarkLabels) -> etree._Element:
@@ -71,19 +73,15 @@ def _begin_svg(picture: Picture, extent: Bounds, shape_marks: ShapeMarks, mark_l
     for name, value in {**size, "viewBox": box, "role": "img", "font-family": _FONTS}.items():
         svg.set(name, value)
     add_text(svg, "title", picture.title)
-    add_text(svg, "desc", _describe(picture, shape_marks, mark_labels))
+    marked = [(shape.element, shape_marks.describe(shape.element.id, mark_labels)) for shape in picture.shapes]
+    lines = [f"{element.name or element.id[:200]}: {text}" for element, text in marked if text]
+    add_text(svg, "desc", "\n".join(lines))
     paper = add_element(
         svg, "rect", x=extent.x + 0.5, y=extent.y + 0.5, width=extent.width - 1, height=extent.height - 1
     )
     for name, value in {"rx": "12", "fill": PAPER, "stroke": PAPER_EDGE}.items():
         paper.set(name, value)
     return svg
-
-
-def _describe(picture: Picture, shape_marks: ShapeMarks, mark_labels: MarkLabels) -> str:
-    """Describe the marks in text, one line per marked element."""
-    marked = [(shape.element, shape_marks.describe(shape.element.id, mark_labels)) for shape in picture.shapes]
-    return "\n".join(f"{element.name or element.id[:200]}: {text}" for element, text in marked if text)
 
 
 def _draw_shapes(

@@ -19,6 +19,10 @@ def draw_edge(group: etree._Element, edge: Edge) -> None:
         _draw_sequence(group, edge)
     elif kind == "messageFlow":
         _draw_message(group, edge)
+    elif kind == "informationRequirement":
+        _draw_sequence(group, edge)
+    elif kind in ("knowledgeRequirement", "authorityRequirement"):
+        _draw_required(group, edge)
     elif kind.endswith("OnPart"):
         _draw_line(group, edge.points, LINE, dashes="9 5 1 5")
     else:
@@ -42,6 +46,16 @@ def _draw_message(group: etree._Element, edge: Edge) -> None:
     add_element(
         group, "path", d=_arrow_head(edge.points, closed=True), fill=PAPER, stroke=LINE, stroke_linejoin="round"
     )
+
+
+def _draw_required(group: etree._Element, edge: Edge) -> None:
+    """Draw the requirement of a function, which ends in an open arrow, or of a source, which ends in a dot."""
+    _draw_line(group, edge.points, LINE, dashes="7 5")
+    if edge.element.kind == "knowledgeRequirement":
+        add_element(group, "path", d=_arrow_head(edge.points, closed=False), fill="none", stroke=LINE, stroke_width=1.5)
+    else:
+        tip = edge.points[-1]
+        add_element(group, "circle", cx=tip.x, cy=tip.y, r=4, fill=LINE, stroke=LINE)
 
 
 def _draw_association(group: etree._Element, edge: Edge) -> None:

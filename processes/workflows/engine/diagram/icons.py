@@ -53,17 +53,13 @@ def _gear_path(teeth: int, outer: float, inner: float) -> str:
     return make_path(*corners, closed=True)
 
 
-def _dial(radius: float) -> str:
-    outer, inner = _polygon(12, radius), _polygon(12, radius - 1.6)
-    return "".join(make_path(*pair) for pair in zip(outer, inner, strict=True)) + "M0.8 -4.8L0 0L3.6 1.6"
-
-
 _ENVELOPE = Icon("M-8.5 -6H8.5V6H-8.5Z", "M-8.5 -6L0 1L8.5 -6")
+_HOURS = "".join(make_path(*ends) for ends in zip(_polygon(12, 9), _polygon(12, 7.4), strict=True))
 _PENTAGON = make_path(*_polygon(5, 9), closed=True)
 
 EVENT_ICONS = {
     "message": _ENVELOPE,
-    "timer": Icon(circle_path(9), _dial(9)),
+    "timer": Icon(circle_path(9), f"{_HOURS}M0.8 -4.8L0 0L3.6 1.6"),
     "signal": Icon("M0 -8.5L8.4 6H-8.4Z"),
     "condition": Icon("M-6 -8H6V8H-6Z", "M-3.6 -4.6H3.6M-3.6 -1.5H3.6M-3.6 1.6H3.6M-3.6 4.7H3.6"),
     "error": Icon("M-8 7.5L-3.4 -6.5L2 1.6L8 -7.5L3.6 7L-1.8 -0.6Z"),

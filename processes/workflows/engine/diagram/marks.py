@@ -20,10 +20,20 @@ from processes.workflows.engine.diagram.colours import (
     PLAIN,
     ShapeStyle,
 )
+from processes.workflows.engine.diagram.heat import Heat
 from processes.workflows.engine.diagram.icons import STATE_ICONS as STATE_ICONS
 from processes.workflows.engine.diagram.icons import draw_icon
 from processes.workflows.engine.diagram.picture import Bounds
 from processes.workflows.engine.diagram.svg import add_element, add_text
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on an element that has nothing to do with an instance: its colours, a sign, its words."""
+
+    style: ShapeStyle
+    sign: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,9 @@ class Marks:
     """Elements that were completed."""
     items: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Of a case: how many instances of a plan item are in which state."""
+    notes: Mapping[str, Note] = field(default_factory=dict)
+    heat: Mapping[str, Heat] = field(default_factory=dict)
+    """Of the heat map of a revision, by element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +99,12 @@ class ShapeMarks:
     """Of plan items that are drawn: how many are in which state."""
     failed: frozenset[str]
     """Shapes with a failed item that their shown state hides: one without a shape, or an earlier one of several."""
+    notes: Mapping[str, Note]
+    heat: Mapping[str, Heat]
 
     def get_style(self, key: str) -> ShapeStyle:
+        if key in self.heat:
+            return self.heat[key].style or PLAIN
         if key in self.incidents:
             return BROKEN
         state = self.find_state(key)
@@ -95,6 +112,8 @@ class ShapeMarks:
             return STATE_STYLES[state[0]]
         if key in self.tokens:
             return ACTIVE
+        if key in self.notes:
+            return self.notes[key].style
         return FINISHED if key in self.done else PLAIN
 
     def find_state(self, key: str) -> tuple[str, int] | None:
@@ -102,7 +121,7 @@ class ShapeMarks:
         return find_shown_state(self.items.get(key, {}))
 
     def has_badges(self, key: str) -> bool:
-        is_marked = key in self.tokens or key in self.incidents or key in self.failed
+        is_marked = any(key in marked for marked in (self.tokens, self.incidents, self.failed, self.notes))
         return is_marked or self.find_state(key) is not None
 
     def describe(self, key: str, mark_labels: MarkLabels) -> str:
@@ -116,6 +135,10 @@ class ShapeMarks:
             parts.append(mark_labels.label_state("failed"))
         if key in self.tokens:
             parts.append(f"{mark_labels.tokens}: {self.tokens[key]}")
+        if key in self.notes:
+            parts.append(self.notes[key].text)
+        if key in self.heat:
+            parts.append(self.heat[key].text)
         if not parts and key in self.done:
             parts.append(mark_labels.done)
         return ", ".join(parts)
@@ -124,17 +147,26 @@ class ShapeMarks:
 def assign_marks(marks: Marks, shown_by: Mapping[str, str]) -> ShapeMarks:
     tokens: Counter[str] = Counter()
     for key, count in marks.active.items():
-        if key in shown_by and count > 0:
-            tokens[shown_by[key]] += count
+        shape = _find_shape(key, shown_by)
+        if shape and count > 0:
+            tokens[shape] += count
     items = {key: counts for key, counts in marks.items.items() if shown_by.get(key) == key}
     return ShapeMarks(
         tokens=dict(tokens),
-        incidents=frozenset(shown_by[key] for key in marks.incidents if key in shown_by),
+        incidents=frozenset(shape for key in marks.incidents if (shape := _find_shape(key, shown_by))),
         # A completed part does not complete the whole: only elements with a shape of their own count.
         done=frozenset(key for key in marks.done if shown_by.get(key) == key),
         items=items,
         failed=frozenset(_find_failed(marks.items, shown_by)),
+        notes={shown_by[key]: note for key, note in marks.notes.items() if key in shown_by},
+        # What lies in a collapsed shape is not added to it: its stays lie within those of the shape.
+        heat={key: heat for key, heat in marks.heat.items() if shown_by.get(key) == key},
     )
+
+
+def _find_shape(key: str, shown_by: Mapping[str, str]) -> str:
+    """Return the shape that stands for an element; what a translation has added to a file stands at its element."""
+    return shown_by.get(key) or shown_by.get(key.partition("~")[0], "")
 
 
 def format_count(word: str, count: int) -> str:
@@ -163,6 +195,9 @@ def draw_badges(
         _draw_state(parent, *state, bounds.x, bounds.y, mark_labels)
     if tokens:
         _draw_badge(parent, _format_badge_count(tokens), bounds.x, bounds.y, ACCENT)
+    if key in shape_marks.notes:
+        note = shape_marks.notes[key]
+        _draw_badge(parent, note.sign, bounds.right, bounds.bottom, note.style.stroke)
     if key in shape_marks.incidents or key in shape_marks.failed:
         _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
 

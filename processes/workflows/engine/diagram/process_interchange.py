@@ -30,11 +30,6 @@ def find_picture(root: xml.XmlElement) -> Picture | None:
     return interchange.find_picture(root, _DIALECT)
 
 
-def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
-    for diagram in children(root, _BPMNDI, "BPMNDiagram"):
-        yield from children(diagram, _BPMNDI, "BPMNPlane")
-
-
 def _find_title(root: xml.XmlElement) -> str:
     """Return the title: the first name among collaborations and processes, else the id of a process."""
     processes = list(children(root, MODEL, "process"))
@@ -61,6 +56,7 @@ def _is_expanded(drawn: InterchangeNode) -> bool:
 
 
 def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
+    source = find_reference(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
     return DrawnElement(
         id=node.id,
         kind=node.name,
@@ -71,7 +67,7 @@ def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
         is_event_triggered=is_attribute_true(node, "triggeredByEvent"),
         markers=tuple(_find_markers(node)),
         variant=_find_variant(node),
-        is_default=_is_default(node, index),
+        is_default=source is not None and find_reference(source.get("default"), index) is node,
         is_conditional=_is_conditional(node, index),
     )
 
@@ -126,11 +122,6 @@ def _find_variant(node: xml.XmlElement) -> str:
     return ""
 
 
-def _is_default(node: xml.XmlElement, index: ElementsById) -> bool:
-    source = find_reference(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
-    return source is not None and find_reference(source.get("default"), index) is node
-
-
 def _is_conditional(node: xml.XmlElement, index: ElementsById) -> bool:
     if node.name != "sequenceFlow" or node.find("conditionExpression") is None:
         return False
@@ -151,7 +142,9 @@ _DIALECT = InterchangeDialect(
     lines="http://www.omg.org/spec/DD/20100524/DI",
     can_collapse=SUB_PROCESSES,
     build_index=index_model,
-    each_plane=_each_plane,
+    each_plane=lambda root: (
+        plane for diagram in children(root, _BPMNDI, "BPMNDiagram") for plane in children(diagram, _BPMNDI, "BPMNPlane")
+    ),
     find_title=_find_title,
     make_shape=_make_shape,
     describe_edge=lambda drawn: describe_element(drawn.element, drawn.index),

@@ -179,13 +179,11 @@ def _draw_band(group: etree._Element, shape: Shape, fill: str) -> None:
     else:
         height = min(_BAND, height)
     add_element(group, "rect", x=0, y=0, width=width, height=height, fill=fill, stroke=FRAME)
-    write = write_upright if shape.is_horizontal else _write_level
-    write(group, shape.element.name, Bounds(0, 0, width, height))
-
-
-def _write_level(group: etree._Element, name: str, band: Bounds) -> None:
-    block = fit_text(name, band.width - 12, band.height - 4)
-    write_block(group, block, band.width / 2, (band.height - block.height) / 2)
+    if shape.is_horizontal:
+        write_upright(group, shape.element.name, Bounds(0, 0, width, height))
+    else:
+        block = fit_text(shape.element.name, width - 12, height - 4)
+        write_block(group, block, width / 2, (height - block.height) / 2)
 
 
 _DRAWN: dict[str, DrawShape] = {

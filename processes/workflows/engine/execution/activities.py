@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from processes.workflows.engine.definition import Node, NodeKind, Trigger
 from processes.workflows.engine.execution.calls import call_definition
 from processes.workflows.engine.execution.compensation import record_completed
+from processes.workflows.engine.execution.decisions import call_decision
 from processes.workflows.engine.execution.flows import leave_element
+from processes.workflows.engine.execution.people import describe_people
 from processes.workflows.engine.execution.records import (
     CompensationEntry,
     ScopeRecord,
@@ -15,11 +17,18 @@ from processes.workflows.engine.execution.records import (
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
 from processes.workflows.engine.execution.triggers import arm_event
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import evaluate, evaluate_inputs, write_variables
+from processes.workflows.engine.execution.variables import (
+    evaluate,
+    evaluate_inputs,
+    evaluate_payload,
+    get_visible,
+    write_variables,
+)
 
 IMMEDIATE = frozenset({"event", "webhook", "alert", "message"})
 """Handlers whose effect is published without waiting for an answer."""
 EXTERNAL = "external"
+FOR_PEOPLE = ("user", "manual")
 _WAITING = {NodeKind.USER_TASK: "user", NodeKind.MANUAL_TASK: "manual", NodeKind.RECEIVE_TASK: "receive"}
 
 
@@ -27,17 +36,28 @@ def begin_activity(work: UnitOfWork, token: str, node: Node) -> None:
     """Begin an activity, or one round of it."""
     scope = work.tokens[token]["scope"]
     if node.kind in _WAITING:
-        _open_task(work, token, node, _WAITING[node.kind])
-    elif node.kind in (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK):
+        _open_task(work, token, node, _WAITING[node.kind], evaluate_inputs(work, token, node) if node.inputs else None)
+    elif node.decision is not None:
+        call_decision(work, scope, node, evaluate_payload(work, token, node))
+        finish_activity(work, token)
+    elif node.kind in (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK, NodeKind.BUSINESS_RULE_TASK):
         _run_handler(work, token, node)
     elif node.kind is NodeKind.SCRIPT_TASK:
         _run_script(work, token, node)
     elif node.kind is NodeKind.SUB_PROCESS:
         _arm_own_boundary_events(work, token, node)
-        begin_scope(work, open_scope(work, {"element": node.id, "parent": scope, "token": token, "variables": {}}))
+        variables = evaluate_inputs(work, token, node) if node.inputs else {}
+        opened = open_scope(work, {"element": node.id, "parent": scope, "token": token, "variables": variables})
+        begin_scope(work, opened)
     elif node.kind is NodeKind.CALL_ACTIVITY:
         _arm_own_boundary_events(work, token, node)
-        call_definition(work, scope, token, node.id, node.called, kinds=("bpmn", "cmmn"))
+        inputs = evaluate_inputs(work, token, node) if node.inputs else None
+        if inputs is not None and node.gets_all:
+            inputs = {**get_visible(work, scope), **inputs}
+        called = node.called if node.called_by is None else evaluate(work, node.called_by, scope, node.id)
+        call_definition(
+            work, scope, token, node.id, called, kinds=("bpmn", "cmmn"), variables=inputs, revision=node.revision
+        )
     else:
         finish_activity(work, token)
 
@@ -87,6 +107,10 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
         task["hops"] = work.count_hop(node.id)
     if kind == EXTERNAL:
         task["topic"] = node.topic
+    if node.retry is not None and kind in ("job", EXTERNAL):
+        task["retry"] = {"tries": node.retry.tries, "pauses": list(node.retry.pauses)}
+    if kind in FOR_PEOPLE:
+        describe_people(work, task, node)
     if inputs is not None:
         work.budget.add_size(work.budget.measure(inputs, node.id), node.id)
         task["inputs"] = inputs
@@ -100,7 +124,7 @@ def _run_handler(work: UnitOfWork, token: str, node: Node) -> None:
     """Publish the effect of a service or send task, or open a job or an external task for it."""
     handler = node.handler
     if not handler and node.event is not None and node.event.trigger is Trigger.MESSAGE:
-        work.add_effect("throw", node.id, evaluate_inputs(work, token, node), node.event.name)
+        work.add_effect("throw", node.id, evaluate_payload(work, token, node), node.event.name)
     elif handler in IMMEDIATE:
         name = node.topic or (node.event.name if node.event is not None else "")
         work.add_effect(handler, node.id, evaluate_inputs(work, token, node), name)

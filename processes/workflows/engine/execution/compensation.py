@@ -50,7 +50,7 @@ def compensate(work: UnitOfWork, token: str, element: str) -> None:
     scope = _find_compensated_scope(work, work.tokens[token]["scope"], element)
     entries = work.compensations.take(scope, element) if scope is not None else []
     if not entries or scope is None:
-        leave_element(work, token)
+        leave_compensation(work, token)
         return
     _compensate_next(work, _start_compensating(work, token, scope, entries, within=None))
 
@@ -59,6 +59,15 @@ def finish_compensation(work: UnitOfWork, scope: str) -> None:
     """Continue with the next entry when the compensation of one is finished."""
     record = work.remove_scope(scope)
     _compensate_next(work, record["undo"])
+
+
+def leave_compensation(work: UnitOfWork, token: str) -> None:
+    """Send on the thrower of a compensation that is done; of a cancelled transaction its cancel event continues."""
+    if work.node(token).trigger is Trigger.CANCEL:
+        # By the queue, because `events` imports this module.
+        work.enqueue_first("cancel_transaction", token)
+    else:
+        leave_element(work, token)
 
 
 def _make_entry(
@@ -141,7 +150,7 @@ def _compensate_next(work: UnitOfWork, key: str) -> None:
     if record["within"] is not None:
         finish_compensation(work, record["within"])
     else:
-        leave_element(work, record["token"])
+        leave_compensation(work, record["token"])
 
 
 def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:

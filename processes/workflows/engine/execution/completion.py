@@ -3,15 +3,19 @@
 from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.calls import close_scope
 from processes.workflows.engine.execution.compensation import finish_compensation
-from processes.workflows.engine.execution.flows import leave_element
+from processes.workflows.engine.execution.flows import is_flow_over, leave_element
 from processes.workflows.engine.execution.loops import end_round
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def complete_scope(work: UnitOfWork, scope: str) -> None:
-    """End a scope if no token is left in it."""
+    """End a scope if no token is left in it; where event sub-processes still run, it only starts no more of them."""
     record = work.scopes.get(scope)
-    if record is None or work.has_tokens(scope):
+    if record is None:
+        return
+    if work.has_tokens(scope):
+        if is_flow_over(work, scope):
+            work.disarm(scope)
         return
     if "loop" in record:
         end_round(work, scope)

@@ -37,10 +37,17 @@ def take_flows(work: UnitOfWork, token: str, flows: Sequence[str]) -> None:
 
 
 def consume_token(work: UnitOfWork, token: str) -> None:
-    """Remove a token; the last one of a scope ends the scope."""
+    """Remove a token; with the last one of its flow a scope ends, or no event sub-process of it begins any more."""
     scope = work.remove_token(token)["scope"]
-    if not work.has_tokens(scope):
+    if not work.has_tokens(scope) or is_flow_over(work, scope):
+        # By the queue: a condition that the last step has made true still counts.
         work.enqueue_first("end", scope)
+
+
+def is_flow_over(work: UnitOfWork, scope: str) -> bool:
+    """Return whether nothing but event sub-processes still runs in a scope: by BPMN 2.0.2, 13.5.4, no other begins."""
+    sub_processes = work.definition(scope).event_sub_processes.get(work.scopes[scope]["element"], ())
+    return bool(sub_processes) and all(work.tokens[key]["element"] in sub_processes for key in work.tokens_of(scope))
 
 
 def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
@@ -80,6 +87,23 @@ def open_inclusive_join(work: UnitOfWork) -> bool:
             _leave_inclusive(work, _merge_tokens(work, waiting), node)
             return True
     return False
+
+
+def fail_if_stuck(work: UnitOfWork) -> None:
+    """Fail if nothing can ever move again: tokens wait at joins, and nothing waits for a person, a time or an event."""
+    waits_for_something = any(
+        len(section) for section in (work.tasks, work.timers, work.subscriptions, work.conditions, work.items)
+    )
+    if waits_for_something or not work.joins:
+        return
+    (scope, element), waiting = min(work.joins.items(), key=_oldest)
+    definition = work.definition(scope)
+    missing = [definition.flows[flow] for flow in definition.nodes[element].incoming if flow not in waiting]
+    sources = ", ".join(f"“{definition.nodes[flow.source].name or flow.source}”" for flow in missing[:5])
+    raise CommandFailed(
+        element,
+        f"Nothing in the instance can move any more: this join still waits for {sources}, and no token can come.",
+    )
 
 
 def _find_flows_to_take(work: UnitOfWork, token: str, node: Node) -> Sequence[str]:

@@ -76,6 +76,11 @@ def end_round(work: UnitOfWork, scope: str) -> None:
 
 
 def _get_collection(work: UnitOfWork, scope: str, node: Node, loop: Loop) -> list[Any] | None:
+    if loop.collection_by is not None:
+        items = evaluate(work, loop.collection_by, scope, node.id)
+        if not isinstance(items, list):
+            raise CommandFailed(node.id, "What the activity is repeated for is not a list.")
+        return items
     if not loop.is_multi_instance or not loop.collection:
         return None
     items = get_visible(work, scope).get(loop.collection)
@@ -156,7 +161,10 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
 
 
 def _record_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
-    value = get_visible(work, scope).get(loop.output_item or loop.item)
+    if loop.output_by is not None:
+        value = evaluate(work, loop.output_by, scope, record["element"])
+    else:
+        value = get_visible(work, scope).get(loop.output_item or loop.item)
     weight = work.budget.measure_value(value, record["element"])
     work.budget.add_size(weight, record["element"])
     record["weight"] += weight

@@ -9,6 +9,8 @@ Library = Callable[[str, int | None], tuple[Definition, int]]
 """Find a definition by key and revision (None: the newest), with the revision it is."""
 
 Variables = dict[str, Any]
+Place = tuple[str, int, str]
+"""An element: the key and revision of its definition, and its id."""
 Record = TypeVar("Record")
 
 
@@ -58,8 +60,29 @@ class ItemRecord(TypedDict):
     """The criteria without on-parts whose condition held at the last check."""
     before: NotRequired[str]
     """The state to resume, while the stage around it is suspended."""
+    ended_with_case: NotRequired[bool]
+    """Nothing else has ended it."""
     paused: NotRequired[list["TimerRecord"]]
     """The timers in it, while it is suspended."""
+
+
+class PeopleRecord(TypedDict, total=False):
+    """Whose a task was when it opened, and by when: names as they are written, times of ISO 8601."""
+
+    assignee: str
+    users: list[str]
+    groups: list[str]
+    due: str
+    follow_up: str
+    priority: int
+    notes: list[str]
+    """What could not be evaluated, and why: the task opens without it."""
+
+
+class RetryRecord(TypedDict):
+    tries: int
+    pauses: list[float]
+    """In seconds; the last one repeats."""
 
 
 class TaskRecord(TypedDict):
@@ -75,6 +98,11 @@ class TaskRecord(TypedDict):
     hops: NotRequired[int]
     """Of a task with a Python handler: how long the chain is that has led to it."""
     inputs: NotRequired[Variables]
+    detail: NotRequired[str]
+    """Which round of a loop it is, in words."""
+    people: NotRequired[PeopleRecord]
+    retry: NotRequired[RetryRecord]
+    """How often its work is tried, where the file says so."""
 
 
 class TimerRecord(TypedDict):
@@ -148,6 +176,18 @@ class UndoRecord(TypedDict):
     """The scope of the sub-process whose parts are undone; None: the thrower goes on when all is done."""
 
 
+class DecisionNote(TypedDict):
+    """A decision that the command has evaluated which has led to this state."""
+
+    element: str
+    decision: str
+    revision: int
+    """The newest when it was evaluated."""
+    rules: list[int]
+    """The rules of its table that matched, from 1; of one that was evaluated several times, those of the last."""
+    times: int
+
+
 class InstanceState(TypedDict, total=False):
     kind: str
     epoch: int
@@ -165,6 +205,8 @@ class InstanceState(TypedDict, total=False):
     loops: dict[str, LoopRecord]
     undoing: dict[str, UndoRecord]
     compensations: list[CompensationEntry]
+    decisions: list[DecisionNote]
+    """Of the command that has led here alone: a later state does not repeat them."""
 
 
 SECTIONS = ("scopes", "tokens", "items", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing")

@@ -8,6 +8,7 @@ from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.execution.records import ScopeRecord
 from processes.workflows.engine.execution.triggers import arm_event
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.visits import note_entry
 
 
 def open_scope(work: UnitOfWork, record: ScopeRecord) -> str:
@@ -73,7 +74,7 @@ def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
         # An error out of the event sub-process goes to the outer scope, not to another one of this scope.
         work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
     token = work.add_token(scope, start.scope)
-    work.trace.append(("enter", start.scope))
+    note_entry(work, scope, start.scope)
     inner = open_scope(work, {"element": start.scope, "parent": scope, "token": token, "variables": {}})
     begin_scope(work, inner, (start.id,))
 

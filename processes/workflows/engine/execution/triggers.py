@@ -9,12 +9,14 @@ from processes.workflows.engine.execution.records import ConditionRecord, Subscr
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate
 from processes.workflows.engine.iso import (
+    Calendar,
     Cycle,
     Duration,
     NotIso,
     parse_cycle,
     parse_datetime,
     parse_duration,
+    parse_interval,
 )
 
 
@@ -97,7 +99,7 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
     if "interval" not in record or left == 0:
         return None
     try:
-        due = _find_next_time(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
+        due = find_next_time(datetime.fromisoformat(record["due"]), parse_interval(record["interval"]), work.at)
     except NotIso:  # beyond the year 9999: never
         return None
     following: TimerRecord = {**record, "due": due.isoformat(), "since": work.now}
@@ -137,8 +139,10 @@ def _require_text(value: object) -> str:
     return value
 
 
-def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
-    """Return the first time of a cycle after now."""
+def find_next_time(due: datetime, interval: Duration | Calendar, now: datetime) -> datetime:
+    """Return the first time of a cycle after now: missed times are not made up for."""
+    if isinstance(interval, Calendar):
+        return interval.after(max(due, now))
     following = interval.after(due)
     # Months have no fixed length and are stepped; anything else is computed, for millions of firings may be missed.
     if following > now or interval.months:

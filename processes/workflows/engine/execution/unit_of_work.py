@@ -1,6 +1,6 @@
 """The unit of work of one command: a state that is copied on write, and what the command has produced."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
@@ -15,11 +15,13 @@ from processes.workflows.engine.execution.records import (
     CompensationEntry,
     CompensationLog,
     ConditionRecord,
+    DecisionNote,
     Effect,
     InstanceState,
     ItemRecord,
     Library,
     LoopRecord,
+    Place,
     Record,
     ScopeRecord,
     Section,
@@ -83,7 +85,12 @@ class UnitOfWork:
         self.compensations = CompensationLog(state.get("compensations"))
         self.queue: deque[tuple[Any, ...]] = deque()
         self.trace: list[tuple[str, str]] = []
+        self.entered: Counter[Place] = Counter()
+        self.occurred: Counter[Place] = Counter()
+        """Milestones and event listeners, at which nothing stands."""
         self.effects: list[Effect] = []
+        self.decisions: dict[tuple[str, str], DecisionNote] = {}
+        """The decisions evaluated by this command, by element and key."""
         self.joins: dict[tuple[str, str], dict[str, list[str]]] = {}
         """Tokens that wait at a join, by scope and element, then by the flow they came by."""
         self.conditions_due = False
@@ -119,6 +126,11 @@ class UnitOfWork:
 
     def newest_definition(self, key: str) -> tuple[Definition, int]:
         return self._library(key, None)
+
+    def numbered_definition(self, key: str, revision: int) -> tuple[Definition, int]:
+        """Return a revision that a file names by its number; raises LookupError."""
+        self._library(key, None)  # whether it may be called at all is asked of the newest
+        return self._library(key, revision)
 
     def node(self, token: str) -> Node:
         record = self.tokens[token]
@@ -260,6 +272,13 @@ class UnitOfWork:
     def tokens_of(self, scope: str) -> list[str]:
         return [key for key, section in self._children.get(scope, {}).items() if section is self.tokens]
 
+    def disarm(self, scope: str) -> None:
+        """Remove what the event sub-processes of a scope wait for: a scope owns no other timer or subscription."""
+        armed = (self.timers, self.subscriptions, self.conditions)
+        for key, section in list(self._children.get(scope, {}).items()):
+            if any(section is one for one in armed):
+                self.remove(section, key)
+
     def cancel_owned(self, owner: str) -> None:
         """Cancel everything owned by a token, an item or a scope, children before parents."""
         rest = self._take_children(owner)
@@ -294,6 +313,8 @@ class UnitOfWork:
             self.budget.add_size(-self.measure_entries(record["entries"]), record["element"])
         elif section is self.tasks and "inputs" in record:
             self.budget.add_size(-self.budget.measure(record["inputs"], record["element"]), record["element"])
+        elif section is self.tasks and "people" in record:
+            self.budget.add_size(-self.budget.measure(record["people"], record["element"]), record["element"])
 
     def remove_scope(self, scope: str) -> ScopeRecord:
         """Remove a scope with what is still armed in it."""
@@ -356,10 +377,11 @@ class UnitOfWork:
                 state[name] = section.records  # type: ignore[literal-required]
         if len(self.compensations):
             state["compensations"] = self.compensations.entries()
+        if self.decisions:
+            state["decisions"] = list(self.decisions.values())
         return state
 
     def _index(self) -> None:
-        children = self._children
         for section in self._sections:
             if not section.records:
                 continue
@@ -369,7 +391,7 @@ class UnitOfWork:
                 if owner is None:
                     continue
                 if owner != last:  # those of one owner stand together, as a rule
-                    last, own = owner, children.setdefault(owner, {})
+                    last, own = owner, self._children.setdefault(owner, {})
                 own[key] = section
         waiting = [key for key, token in self.tokens.items() if "flow" in token]
         for key in sorted(waiting, key=sequence_number):

@@ -118,11 +118,43 @@ def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, 
     return known if known is not None else work.budget.measure_value(variables[name], element)
 
 
+def write_results(work: UnitOfWork, scope: str, node: Node, returned: Variables, inputs: Variables) -> None:
+    """Write what an activity has returned: all of it, or its declared outputs, which see its inputs, too."""
+    outputs = evaluate_outputs(work, scope, node, (returned, inputs)) if node.outputs else {}
+    if node.returns_all:
+        write_variables(work, scope, returned, node.id)
+    write_variables(work, scope, outputs, node.id)
+
+
+def evaluate_outputs(work: UnitOfWork, scope: str, node: Node, nearest: Sequence[Variables]) -> Variables:
+    """Return the declared outputs of an activity; what is nearest hides the variables of its scope."""
+    names = VisibleVariables((*nearest, get_visible(work, scope)))
+    found: Variables = {}
+    for output in node.outputs:
+        meter = Meter()
+        try:
+            found[output.name] = output.expression.evaluate(names, meter)
+        except ExpressionFailed as failed:
+            raise CommandFailed(node.id, failed.reason) from failed
+        finally:
+            work.budget.count_checks(node.id, 1 + meter.spent)
+    return found
+
+
 def evaluate_inputs(work: UnitOfWork, token: str, node: Node) -> Variables:
-    """Return the declared inputs of a task or a thrown event; without any, all visible variables."""
-    scope = work.tokens[token]["scope"]
+    """Return the declared inputs of a handler; without any, all visible variables."""
     if not node.inputs:
-        return dict(get_visible(work, scope))
+        return dict(get_visible(work, work.tokens[token]["scope"]))
+    return evaluate_payload(work, token, node)
+
+
+def evaluate_payload(work: UnitOfWork, token: str, node: Node) -> Variables:
+    """Return what a thrown signal or message carries: the declared inputs, and nothing that the file does not name."""
+    return evaluate_declared(work, work.tokens[token]["scope"], node)
+
+
+def evaluate_declared(work: UnitOfWork, scope: str, node: Node) -> Variables:
+    """Return the declared inputs of an element, as they are in a scope."""
     inputs = {declared.name: evaluate(work, declared.expression, scope, node.id) for declared in node.inputs}
     if work.budget.measure(inputs, node.id) > MAX_VARIABLES:
         raise CommandFailed(node.id, f"The inputs would take more than {MAX_VARIABLES} bytes.")

@@ -76,7 +76,7 @@ def _define(usage: str, *, least: int = 1, most: int | None = 1) -> Callable[[Ca
 def _len(meter: Meter, value: Any) -> int:
     if type(value) in (str, list, dict):
         return len(value)
-    raise ExpressionFailed(f"{type_name(value)} has no len")
+    raise ExpressionFailed(f"{type_name(value)} has no length")
 
 
 @_define("lower(text)")
@@ -195,7 +195,7 @@ def _timestamp(meter: Meter, value: Any) -> int | float:
 
 
 @_define("moment(seconds)")
-def _moment(meter: Meter, value: Any) -> str:
+def _format_seconds(meter: Meter, value: Any) -> str:
     try:
         moment = _EPOCH + timedelta(seconds=_require_number("moment", value))
     except OverflowError as error:
@@ -229,7 +229,7 @@ def _require_comparable(function: str, arguments: Sequence[Any], meter: Meter) -
     kinds = {type(check_value(value)) for value in values}
     if kinds <= {int, float} or kinds <= {str}:
         return values
-    raise ExpressionFailed(f"{function} is defined for numbers alone or texts alone")
+    raise ExpressionFailed(f"{function} takes only numbers or only strings")
 
 
 def _to_integer(number: int | float) -> int:

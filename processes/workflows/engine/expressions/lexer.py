@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from processes.workflows.engine.expressions.errors import ExpressionError
 from processes.workflows.engine.expressions.limits import MAX_INTEGER
+from processes.workflows.engine.storable import join_pairs
 
 
 class TokenKind(StrEnum):
@@ -54,8 +55,6 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<letter>.))", re.DOTALL)
 _LETTERS = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_SURROGATE_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def _make_token(match: re.Match[str]) -> Token:
@@ -103,8 +102,8 @@ def _parse_string(quoted: str, position: int) -> str:
     inner = quoted[1:-1]
     if "\\" not in inner:
         return inner
-    text = _SURROGATE_PAIR.sub(_join_pair, _ESCAPE.sub(lambda match: _unescape(match, position + 1), inner))
-    if _UNSTORABLE.search(text):
+    text = join_pairs(_ESCAPE.sub(lambda match: _unescape(match, position + 1), inner))
+    if text is None:
         raise ExpressionError("A text cannot hold NUL or half of a surrogate pair.", position)
     return text
 
@@ -116,11 +115,6 @@ def _unescape(match: re.Match[str], offset: int) -> str:
     if letter not in _LETTERS:
         raise ExpressionError(f"{_quote(match.group())} is not an escape: write \\\\ for \\.", offset + match.start())
     return _LETTERS[letter]
-
-
-def _join_pair(match: re.Match[str]) -> str:
-    high, low = match.groups()
-    return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
 
 
 def _quote(text: str) -> str:

@@ -10,7 +10,6 @@
 enterprise has only one); `payload`; `reply_to`.
 """
 
-import uuid
 from typing import Any
 
 import msgspec
@@ -33,12 +32,14 @@ from messaging.services.send import insert_message
 from notifications.models import Delivery
 from notifications.services.alerts import raise_alert
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from processes.workflows.ids import message_id_of
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
+from processes.workflows.services.effects.recall import send_again
 from processes.workflows.subjects import subject_of
 from sensors.models import Client
 
 ALERT_KIND = "workflow.alert"
-ALERT_TITLE = gettext_noop("%(title)s (workflow %(definition)s of %(record)s)")
+ALERT_TITLE = gettext_noop("%(title)s (workflow “%(definition)s” of %(record)s)")
 WEBHOOK_TYPE = "workflow.message"
 
 
@@ -48,7 +49,7 @@ class EffectRefused(Exception):
 
 def mark_dispatched(effect: WorkflowEffect) -> None:
     """Mark an effect in the transaction of its dispatch; raise `LeaseLost` if it was dispatched or cancelled before."""
-    finish(effect, status=WorkflowEffect.Status.LEFT, left_at=Now(), due_at=None)
+    finish(effect, status=WorkflowEffect.Status.LEFT, left_at=Now(), due_at=None, delivery=effect.delivery)
 
 
 def dispatch_alert(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
@@ -56,7 +57,11 @@ def dispatch_alert(effect: WorkflowEffect, instance: WorkflowInstance, inputs: d
     title = str(inputs.get("title") or effect.name or effect.element)
     if not is_storable(inputs):
         raise EffectRefused("The character NUL cannot be stored.")
-    named = {"title": title[:200], "definition": instance.definition_id, "record": instance.record or str(instance.pk)}
+    named = {
+        "title": title[:200],
+        "definition": str(instance.definition),
+        "record": instance.record or str(instance.pk),
+    }
     with transaction.atomic():
         mark_dispatched(effect)
         subject = f"{subject_of(instance.pk)}/{effect.element}"[:120]
@@ -82,8 +87,8 @@ def dispatch_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs:
     # The family of lists: no later delivery supersedes what a workflow sends.
     delivery = NewDelivery(endpoint_id, WEBHOOK_TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)
     with transaction.atomic():
+        (effect.delivery,) = enqueue_deliveries([delivery])
         mark_dispatched(effect)
-        enqueue_deliveries([delivery])
 
 
 def _get_endpoint(client: Any) -> int:
@@ -103,8 +108,12 @@ def dispatch_message(effect: WorkflowEffect, instance: WorkflowInstance, inputs:
         raise EffectRefused("The definition belongs to no enterprise: there is nobody it may write to.")
     payload = msgspec.json.encode(inputs.get("payload"))
     message = _build_message(effect, inputs, enterprise, payload)
-    if Message.objects.filter(enterprise=enterprise, public_id=message.public_id).exists():
-        mark_dispatched(effect)  # its id follows from the effect: it was sent before
+    known = Message.objects.filter(enterprise=enterprise, public_id=message.public_id).first()
+    if known is not None:
+        # Its id follows from the effect: it was sent before, and perhaps taken back by a return.
+        with transaction.atomic():
+            mark_dispatched(effect)
+            send_again(known)
         return
     write_drafts([(message, payload)])
     try:
@@ -133,8 +142,7 @@ def _build_message(effect: WorkflowEffect, inputs: dict[str, Any], enterprise: s
     now = timezone.now()
     message = Message(
         enterprise_id=enterprise,
-        # The same when it is dispatched again; another for an effect that has its number after a restore.
-        public_id=str(uuid.uuid5(effect.instance_id, f"{effect.local} {effect.at.isoformat()}")),
+        public_id=message_id_of(effect.instance_id, effect.local, effect.at),
         direction=Message.Direction.REPLY if is_reply else Message.Direction.REQUEST,
         database=database,
         device=device,

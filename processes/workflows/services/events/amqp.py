@@ -37,17 +37,17 @@ from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event
 from notifications.services.poison import EngineUnavailable, handle_redelivered
+from processes.workflows.engine.event_names import CUSTOM_PREFIX
 from processes.workflows.ids import public_id
 from processes.workflows.services.events.receive import receive_event
 from processes.workflows.services.events.starts import KIND
-from processes.workflows.services.steps import CUSTOM_PREFIX
 
 IN_EXCHANGE = "workflows.in"
 QUEUE = "workflows.events"
 OUT_EXCHANGE = "workflows.out"
 CONSUME_BATCH = 200
 LARGEST = 1_048_576
-REFUSED = gettext_noop("An event of %(source)s was refused: %(cause)s")
+REFUSED = gettext_noop("An event from %(source)s was refused: %(cause)s")
 PUBLISH_SECONDS = 5.0
 PUBLISH_BATCH = 10
 """So many, each confirmed as late as it may be, stay within the lease of the relay."""

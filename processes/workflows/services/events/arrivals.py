@@ -16,11 +16,12 @@ from django.utils import timezone
 from config.common.correlation import correlated, correlation_id
 from config.common.database.leases import claim
 from notifications.models import Event
+from processes.workflows.engine.event_names import CUSTOM_PREFIX
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.heads import Head, find_head
 from processes.workflows.models import PostponedEvent, WorkflowVersion
 from processes.workflows.services.commands import execute_command
-from processes.workflows.services.steps import CUSTOM_PREFIX, CommandRequest
+from processes.workflows.services.steps import CommandRequest
 from processes.workflows.services.suspension import is_instance_suspended, is_owner_suspended
 from processes.workflows.state_storage import section
 

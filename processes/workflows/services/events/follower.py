@@ -82,7 +82,7 @@ def _offer(arrival: Arrival, subscriber: Subscriber) -> None:
     except CommandFailed as failure:
         head = find_head(subscriber.instance_id)
         if head is not None:
-            open_incident(head, request, element=failure.element, reason=failure.reason)
+            open_incident(head, request, element=failure.element, reason=failure.reason, is_heard=False)
         return
     if offer_event(subscriber.instance_id, request) == OfferOutcome.SUSPENDED:
         postpone_event(subscriber.instance_id, request)

@@ -10,8 +10,8 @@ from config.common.errors import Invalid
 from config.common.ids import new_id
 from config.common.text import is_storable
 from notifications.services.events import NewEvent, record_event
+from processes.workflows.engine.event_names import CUSTOM_PREFIX, LONGEST_TYPE
 from processes.workflows.models import ReceivedEvent
-from processes.workflows.services.steps import CUSTOM_PREFIX, LONGEST_TYPE
 
 LONGEST_ID = 200
 LONGEST_RECORD = 200
@@ -45,6 +45,6 @@ def _check(type: str, event_id: str, record: str, payload: Any) -> None:
         if len(value) > most or (name == "id" and not value):
             faults[name] = [gettext("Must have at most %(count)s characters.") % {"count": most}]
     if not is_storable([type, event_id, record, payload]):
-        faults["payload"] = [gettext("Must not hold the character NUL.")]
+        faults["payload"] = [gettext("Must not contain the character NUL.")]
     if faults:
         raise Invalid(faults)

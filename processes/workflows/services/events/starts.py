@@ -27,7 +27,7 @@ MOST_STARTS = 100
 MOST_REFUSED = 100
 """So many more are created with an incident each; any others are only logged."""
 TOO_MANY = f"A chain of events would begin more than {MOST_STARTS} instances of one definition in a minute."
-NOT_STARTED = gettext_noop("%(definition)s was not started by %(event)s: %(cause)s")
+NOT_STARTED = gettext_noop("%(event)s did not start %(definition)s: %(cause)s")
 
 
 def start_by_event(arrival: Arrival, element: EventElement) -> None:

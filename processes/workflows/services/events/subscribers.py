@@ -14,8 +14,8 @@ from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.expressions import Expression, ExpressionFailed
 from processes.workflows.heads import find_head
 from processes.workflows.models import EventElement, WorkflowSubscription
+from processes.workflows.services.definitions.library import UnknownDefinition, get_compiled
 from processes.workflows.services.events.arrivals import LONGEST_RECORD, Arrival
-from processes.workflows.services.library import UnknownDefinition, get_compiled
 from processes.workflows.state_storage import section
 
 Kind = WorkflowSubscription.Kind

@@ -24,7 +24,7 @@ class TestGroups:
         staff.post("/admin/auth/group/add/", {"name": "night shift", "permissions": [held.pk]})
         assert list(Group.objects.get(name="night shift").permissions.all()) == [held]
 
-    @pytest.mark.parametrize(("language", "words"), [("en", "event: see"), ("ru", "событие: видеть")])
+    @pytest.mark.parametrize(("language", "words"), [("en", "event: view"), ("ru", "событие: просматривать")])
     def test_permissions_are_named_in_the_language_of_the_reader(
         self, staff: Client, language: str, words: str
     ) -> None:

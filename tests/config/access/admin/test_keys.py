@@ -52,11 +52,14 @@ class TestAdd:
     def test_the_page_with_the_key_is_kept_by_nobody(self, staff: Client) -> None:
         assert "no-store" in staff.post(ADD, form())["Cache-Control"]
 
+    def test_leads_to_the_first_call(self, staff: Client) -> None:
+        assert b'href="/api/v1/docs/first-call/"' in staff.post(ADD, form()).content
+
     def test_the_same_form_again_makes_no_second_key(self, staff: Client) -> None:
         once = form()
         staff.post(ADD, once)
         page = staff.post(ADD, once, follow=True).content.decode()
-        assert "sent before" in page
+        assert "already been sent" in page
         assert AccessKey.objects.count() == 1
 
     def test_says_who_made_it(self, staff: Client) -> None:
@@ -101,7 +104,7 @@ class TestList:
         end_key(key=ended, actor="test")
         AccessKey.objects.create(name="old", scopes=["sessions"], prefix="x", digest=b"", expires_at=timezone.now())
         page = staff.get(LIST).content.decode()
-        assert all(re.search(rf">\s*{state}\s*</span>", page) for state in ("active", "ended", "expired"))
+        assert all(re.search(rf">\s*{state}\s*</span>", page) for state in ("active", "revoked", "expired"))
 
     @pytest.mark.parametrize(("state", "name"), [("active", "facility"), ("ended", "gone"), ("expired", "old")])
     def test_filters_by_state(self, staff: Client, state: str, name: str) -> None:
@@ -124,7 +127,7 @@ class TestList:
 class TestEnd:
     def test_asks_first_and_changes_nothing(self, staff: Client) -> None:
         key, _ = create_key(name="facility", scopes=["registry:read"], actor="test")
-        assert "End this key?" in staff.get(f"{LIST}{key.pk}/end/").content.decode()
+        assert "Revoke this key?" in staff.get(f"{LIST}{key.pk}/end/").content.decode()
         key.refresh_from_db()
         assert key.ended_at is None
 
@@ -133,7 +136,7 @@ class TestEnd:
         page = staff.post(f"{LIST}{key.pk}/end/", follow=True).content.decode()
         key.refresh_from_db()
         assert key.ended_at is not None
-        assert "has ended" in page
+        assert "has been revoked" in page
         assert f"{LIST}{key.pk}/end/" not in page
 
     def test_is_for_administrators(self, db: None) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from config.access.keys import create_key
 from config.audit.log import write_log_entry
-from config.audit.trace import collect_trace
+from config.audit.trace import read_trace
 from config.common.correlation import correlated
 from notifications.services.alerts import acknowledge_alert
 from tests.notifications.alerts import make_alert
@@ -40,9 +40,26 @@ class TestTrace:
             delivery = enqueue_state(make_endpoint())
         answer(*claim(), status=503)
         event, owed, tried = steps(operator)
-        assert (event["kind"], event["summary"], event["outcome"]) == ("event", "test.happened door", None)
+        assert (event["kind"], event["summary"], event["outcome"]) == ("event", "test.happened · door", None)
         assert (owed["kind"], owed["id"], owed["outcome"]) == ("delivery", delivery.pk, "pending")
         assert (tried["kind"], tried["outcome"], tried["data"]["delivery"]) == ("attempt", "503", delivery.pk)
+
+    def test_says_how_it_stands_who_acted_and_what_is_still_to_come(self, operator: Caller) -> None:
+        with correlated(CHAIN):
+            alert, delivery = make_alert(), enqueue_state(make_endpoint())
+        acknowledge_alert(alert.pk, "staff:olga")
+        answer(*claim(), status=503)
+        found = operator("GET", f"/trace/{CHAIN}/").json()
+        assert (found["standing"], found["truncated"], found["related"]) == ("open", False, [])
+        [attempt] = [step for step in found["results"] if step["kind"] == "attempt"]
+        assert (attempt["lane"], attempt["standing"], attempt["actor"]) == ("delivery", "failed", "")
+        assert attempt["page"] == f"/admin/notifications/delivery/{delivery.pk}/change/"
+        assert sum(step["after_ms"] for step in found["results"]) <= found["duration_ms"]
+        assert "staff:olga" in [step["actor"] for step in found["results"]]
+        assert {(each["kind"], each["at"] is None) for each in found["upcoming"]} == {
+            ("delivery", False),
+            ("alert", True),
+        }
 
     def test_is_in_order_of_time(self, operator: Caller) -> None:
         with correlated(CHAIN):
@@ -71,7 +88,7 @@ class TestTrace:
             acknowledge_alert(alert.pk, "staff:olga")
         told = {(step["kind"], step["summary"], step["outcome"]) for step in steps(operator)}
         assert ("alert", "Redis does not answer", "acknowledged") in told
-        assert ("event", f"alert.acknowledged alert/{alert.pk}", None) in told
+        assert ("event", f"Alert acknowledged · alert {alert.pk}", None) in told
 
     def test_a_message_that_was_given_up_leads_to_its_alert(self, operator: Caller, settings: Any) -> None:
         settings.DELIVERY_ATTEMPTS = 1
@@ -102,7 +119,7 @@ class TestTrace:
     def test_is_bounded(self) -> None:
         with correlated(CHAIN):
             record_numbered_events(5)
-        found = collect_trace(CHAIN, may=lambda permission: True, most=3)
+        found = read_trace(CHAIN, may=lambda permission: True, most=3).steps
         assert [step.data["payload"]["n"] for step in found] == [1, 2, 3]
 
     def test_costs_the_same_for_many(self, operator: Caller, django_assert_max_num_queries: Any) -> None:

@@ -162,9 +162,9 @@ class TestRing:
         with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             ring("test.worked")
-            assert wait_until(lambda: len(scheduler.woken) == 1, 5)
+            assert wait_until(lambda: len(scheduler.woken) == 1, 60)
             ring("test.worked")
-            assert wait_until(lambda: len(scheduler.woken) == 2, 0.5)
+            assert wait_until(lambda: len(scheduler.woken) == 2, 60)
             assert mute.connections == 1
 
     def test_a_broker_that_falls_silent_leaves_the_work_to_the_scheduler(
@@ -177,7 +177,7 @@ class TestRing:
             wait_for_message(broker)
             proxy.fall_silent()
             ring("test.worked")
-            assert wait_until(lambda: scheduler.woken == ["test.worked"], 6)
+            assert wait_until(lambda: scheduler.woken == ["test.worked"], 60)
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
     def test_a_fork_rings_by_a_thread_of_its_own(self, broker: Any) -> None:
@@ -203,7 +203,7 @@ class TestRingWithMuteBroker:
             assert wait_until(lambda: mute.connections == 1)  # the thread is now caught in the mute broker
             times = [(self.time_one(lambda: None), self.time_one(lambda: ring("test.worked"))) for _ in range(300)]
         plain, ringing = (statistics.median(column) for column in zip(*times, strict=True))
-        assert first < 0.5
+        assert first < 2  # to wait for the broker would be three seconds
         assert ringing < plain + 0.001
 
     def time_one(self, extra: Callable[[], None]) -> float:

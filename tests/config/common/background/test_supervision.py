@@ -77,7 +77,7 @@ class TestSupervisedThread:
         thread = SupervisedThread("x", work.run).start()
         assert wait_until(lambda: work.turns == 2)
         work.let_go.set()
-        assert thread.join(5)
+        assert thread.join(60)
         assert work.turns == 2, "one that returns has ended on purpose"
 
     def test_stops_during_a_pause(self) -> None:
@@ -85,7 +85,7 @@ class TestSupervisedThread:
         thread = SupervisedThread("x", work.run).start()
         assert wait_until(lambda: work.turns == 2)
         thread.stop()
-        assert thread.join(5)
+        assert thread.join(60)
 
     def test_is_one_however_often_it_is_started(self) -> None:
         work = Work(0)
@@ -93,7 +93,7 @@ class TestSupervisedThread:
         assert wait_until(lambda: work.turns == 1)
         thread.start()
         work.let_go.set()
-        assert thread.join(5)
+        assert thread.join(60)
         assert work.turns == 1
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -107,7 +107,7 @@ class TestSupervisedThread:
             os._exit(0 if not thread.is_running and thread.start().is_running and os.read(read, 1) == b"." else 1)
         assert os.waitpid(child, 0)[1] == 0
         work.let_go.set()
-        assert thread.join(5)
+        assert thread.join(60)
 
 
 class TestSupervise:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -119,12 +119,13 @@ class TestRace:
         make_due(2)
         held, let_go = threading.Event(), threading.Event()
         first: list[str] = []
+        was_passed: list[bool] = []
 
         def hold() -> None:
             with transaction.atomic():
                 first.extend(row.name for row in claim_rows(limit=1))
                 held.set()
-                let_go.wait(1)
+                was_passed.append(let_go.wait(1))
             transaction.get_connection().close()
 
         thread = threading.Thread(target=hold)
@@ -134,6 +135,7 @@ class TestRace:
         let_go.set()
         thread.join()
         assert (first, second) == (["row-0000"], ["row-0001"])
+        assert was_passed == [connection.vendor == "postgresql"]
 
     def test_a_paused_holders_write_is_refused(self, in_threads: Callable[..., list[str]]) -> None:
         make_due(1)

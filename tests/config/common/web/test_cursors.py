@@ -156,6 +156,13 @@ def _instances(call: Caller, of: str) -> str:
     return of.format(instance_id=made[0]["id"])
 
 
+def _batches(call: Caller, of: str) -> str:
+    _instances(call, "")
+    body = {"operation": "suspend", "filter": {"definition": "asking"}, "dry_run": True}
+    made = [_post(call, "/workflows/batches/", body) for _ in range(ROWS)]
+    return of.format(batch_id=made[0]["id"])
+
+
 def _of(fill: Callable[[Caller, str], str], path: str) -> tuple[str, Fill]:
     return path, lambda call: fill(call, path)
 
@@ -188,6 +195,8 @@ LISTS: dict[str, Fill] = dict(
         _of(_instances, "/workflows/instances/"),
         _of(_instances, "/workflows/instances/{instance_id}/versions/"),
         _of(_instances, "/workflows/tasks/"),
+        _of(_batches, "/workflows/batches/"),
+        _of(_batches, "/workflows/batches/{batch_id}/instances/"),
     ]
 )
 

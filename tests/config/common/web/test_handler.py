@@ -16,8 +16,8 @@ from config.access.known_browser import remember_browser
 from config.access.sign_in_limits import FORM_BURST
 from config.asgi import _django, application
 from config.common.web import handler
-from config.common.web.handler import SMALL_ANSWER
 from config.common.web.limits.callers import known_callers
+from config.common.web.limits.calls import SMALL_ANSWER
 from config.common.web.limits.lanes import LARGE_BODY, Lanes, make_lanes
 from config.common.web.limits.shares import Caller, Standing
 from config.common.web.limits.slots import Slots

@@ -1,19 +1,22 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from config.dashboard.live import broadcast
 from config.dashboard.live import consumer as consuming
-from config.dashboard.live.admission import PERMISSIONS, Audience, Ticket
-from config.dashboard.live.page_state import Mark, PageState, Parts
+from config.dashboard.live.admission import DEEDS, PERMISSIONS, Audience, Ticket
+from config.dashboard.live.doors import Fleet
+from config.dashboard.live.page_state import Beside, Mark, PageState, Parts
 from config.dashboard.live.processes import ProcessRow
+from sensors.selectors import FleetTally
 from tests.config.dashboard.live.socket import Socket
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
-EVERYTHING = Audience(frozenset(PERMISSIONS) | {"engines"}, "en")
+EVERYTHING = Audience(frozenset(PERMISSIONS) | frozenset(DEEDS) | {"engines", "runtime"}, "en")
 Open = Callable[..., Awaitable[Socket]]
 
 
@@ -28,8 +31,8 @@ async def open_socket() -> AsyncIterator[Open]:
     """Open sockets that are left at the end of the test."""
     opened: list[Socket] = []
 
-    async def open_one(session: str = "") -> Socket:
-        socket = Socket(session)
+    async def open_one(session: str = "", **options: Any) -> Socket:
+        socket = Socket(session, **options)
         opened.append(socket)
         assert await socket.open() == "websocket.accept"
         return socket
@@ -50,7 +53,7 @@ class Source:
         self.audience: Audience | None = EVERYTHING
         self.refusal: Exception | None = None
 
-    def read(self, last: PageState | None, *, now: float) -> PageState:
+    def read(self, last: PageState | None, *, now: float, beside: Beside) -> PageState:
         self.reads += 1
         if self.error is not None:
             raise self.error
@@ -73,6 +76,8 @@ def source(monkeypatch: pytest.MonkeyPatch) -> Source:
     source = Source()
     monkeypatch.setattr(broadcast, "read_state", source.read)
     monkeypatch.setattr(broadcast, "engine_states", lambda: {"database": "ok"})
+    monkeypatch.setattr(broadcast, "read_queues", dict)
+    monkeypatch.setattr(broadcast, "read_fleet", lambda: Fleet(FleetTally(0, 0, 0, 0, 0, 0), pause=60.0))
     monkeypatch.setattr(broadcast, "admit", source.admit)
     monkeypatch.setattr(consuming, "admit", source.admit)
     return source

@@ -1,11 +1,14 @@
 """Processes in the database, in any status, without the calls that lead there."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.utils import timezone
 
+from config.common.database.row_lists import read_lists
+from config.dashboard.live.processes import ProcessRow, ask_processes, read_processes
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from tests.config.dashboard.live.conftest import AT
@@ -24,6 +27,11 @@ def make_process(status: str = Status.STARTED, *, minute: int = 0, name: str = "
 
 def move(process: ExchangeProcess, status: str) -> None:
     ExchangeProcess.objects.filter(pk=process.pk).update(**_columns(status))
+
+
+def shown_processes(known: Mapping[UUID, ProcessRow] | None = None) -> dict[UUID, ProcessRow]:
+    """Return the processes that the page shows, to whoever knows these."""
+    return read_processes(known or {}, read_lists(ask_processes()))
 
 
 def add_messages(process: ExchangeProcess, count: int, **columns: Any) -> list[Message]:

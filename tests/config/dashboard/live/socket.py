@@ -13,7 +13,12 @@ Frame = dict[str, Any]
 
 class Socket:
     def __init__(
-        self, session: str = "", *, origin: str | None = "http://127.0.0.1:8000", language: str = "en"
+        self,
+        session: str = "",
+        *,
+        origin: str | None = "http://127.0.0.1:8000",
+        language: str = "en",
+        query: str = "",
     ) -> None:
         headers = [(b"host", b"127.0.0.1:8000"), (b"accept-language", language.encode())]
         headers.append((b"cookie", f"sessionid={session}".encode()))
@@ -22,7 +27,7 @@ class Socket:
         self._scope = {
             "type": "websocket",
             "path": "/ws/dashboard/",
-            "query_string": b"",
+            "query_string": query.encode(),
             "headers": headers,
             "subprotocols": [],
         }

@@ -11,6 +11,8 @@ from django.test import Client
 from config.dashboard.live import broadcast
 from config.dashboard.live import consumer as consuming
 from config.dashboard.live.broadcast import broadcaster
+from config.dashboard.live.watched_rows import MOST_ROWS
+from notifications.services.alerts import acknowledge_alert, raise_alert
 from processes.exchange.models import ExchangeProcess
 from tests.config.dashboard.live.conftest import Open
 from tests.config.dashboard.live.records import make_process, move
@@ -42,7 +44,7 @@ class TestDashboardConsumer:
         socket = await open_socket(admin)
         snapshot = await socket.frame()
         assert [row["status"] for row in snapshot["processes"]] == ["STARTED"]
-        assert set(snapshot) == {"type", "at", "processes", "sensors", "deliveries", "alerts", "engines"}
+        assert {"type", "at", "processes", "sensors", "deliveries", "alerts", "engines"} <= set(snapshot)
         seen = []
         for status in (Status.READY_TO_COMMIT, Status.CLEANUP, Status.DONE):
             await broadcaster.in_thread(move, process, status)
@@ -109,6 +111,46 @@ class TestDashboardConsumer:
         await socket.frame()
         await broadcaster.in_thread(User.user_permissions.through.objects.all().delete)
         assert await socket.closed() == broadcast.CHANGED
+
+
+MANY = "watch=sensors.sensor&rows=" + ",".join(str(number) for number in range(MOST_ROWS + 2))
+
+
+class TestWatchedRows:
+    async def test_a_page_is_told_that_its_row_has_changed_and_nothing_else(
+        self, admin: str, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(broadcast, "LOOK_SECONDS", 0.1)
+        mine, other = await broadcaster.in_thread(lambda: [raise_alert("k", each, "A thing") for each in "ab"])
+        socket = await open_socket(admin, query=f"watch=notifications.alert&rows={mine}")
+        first = await socket.frame()
+        assert (first["type"], first["zone"], first["words"]["live"]) == ("watching", "UTC", "live")
+        # At once: what happens after the page was told to fetch itself is a change.
+        await broadcaster.in_thread(acknowledge_alert, mine, "staff:olga")
+        frame = await socket.frame()
+        assert (frame["type"], frame["rows"]) == ("touched", [str(mine)])
+        await broadcaster.in_thread(acknowledge_alert, other, "staff:olga")
+        assert await socket.frames_of(0.6) == []
+
+    async def test_a_list_is_told_of_a_new_row(
+        self, admin: str, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(broadcast, "LOOK_SECONDS", 0.1)
+        socket = await open_socket(admin, query="watch=notifications.alert&rows=")
+        await socket.frame()
+        await broadcaster.in_thread(raise_alert, "k", "new", "A thing")
+        assert (await socket.frame())["rows"] == [""]
+
+    @pytest.mark.parametrize("query", ["watch=auth.user&rows=1", MANY])
+    async def test_is_closed_to_those_who_ask_for_what_is_not_watched(self, admin: str, query: str) -> None:
+        assert await Socket(admin, query=query).open() == "websocket.close"
+
+    async def test_is_closed_to_those_without_the_permission(self, transactional_db: None, open_socket: Open) -> None:
+        session = await broadcaster.in_thread(_permitted)
+        refused = Socket(session, query="watch=sensors.sensor&rows=0xA")
+        assert await refused.open() == "websocket.close"
+        await refused.leave()
+        await open_socket(session, query="watch=exchange.exchangeprocess&rows=")
 
 
 def _permitted() -> str:

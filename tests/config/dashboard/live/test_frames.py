@@ -4,7 +4,9 @@ from typing import Any
 
 from config.dashboard.live.admission import Audience
 from config.dashboard.live.frames import compare, delta, snapshot
+from config.dashboard.live.inbox import InboxRow, Level
 from config.dashboard.live.page_state import AlertRow, Parts
+from config.version import VERSION
 from tests.config.dashboard.live.conftest import AT, EVERYTHING, process_row
 
 ROW = process_row()
@@ -15,7 +17,8 @@ PARTS = Parts(
     alerts={7: AlertRow(7, "k", {"en": "A thing", "ru": "Дело"}, "open", AT)},
     engines={"database": "ok", "redis": "off"},
 )
-NOTHING: dict[str, Any] = {"processes": [], "sensors": {}, "deliveries": {}, "alerts": [], "engines": {}}
+ADDED: dict[str, Any] = {"inbox": {}, "beyond": {}, "workflows": {}, "sessions": {}, "changes": {}, "runtime": {}}
+NOTHING: dict[str, Any] = {"processes": [], "sensors": {}, "deliveries": {}, "alerts": [], "engines": {}, **ADDED}
 
 
 def read(text: str | None) -> dict[str, Any]:
@@ -48,6 +51,9 @@ class TestSnapshot:
                 {"id": 7, "kind": "k", "title": "A thing", "status": "open", "last_at": "2026-03-01T12:30:00.000Z"}
             ],
             "engines": {"database": "ok", "redis": "off"},
+            "version": VERSION,
+            "parts": sorted(EVERYTHING.parts),
+            **ADDED,
         }
 
     def test_leaves_what_may_not_be_seen_empty_of_its_type(self) -> None:
@@ -57,6 +63,27 @@ class TestSnapshot:
     def test_speaks_the_language_of_the_audience(self) -> None:
         frame = read(snapshot(PARTS, replace(EVERYTHING, language="ru"), at=AT))
         assert frame["alerts"][0]["title"] == "Дело"
+
+
+class TestInbox:
+    def test_is_told_part_by_part_to_those_who_may_see_it(self) -> None:
+        parts = replace(PARTS, inbox={"alerts": (inbox_row("alert-7"),), "tasks": (inbox_row("task-1"),)})
+        frame = read(snapshot(parts, Audience(frozenset({"tasks"}), "ru"), at=AT))
+        assert [(row["key"], row["title"]) for row in frame["inbox"]["tasks"]] == [("task-1", "Дело")]
+        assert set(frame["inbox"]) == {"tasks"}
+
+    def test_that_has_become_empty_is_told_as_empty(self) -> None:
+        old, new = replace(PARTS, inbox={"alerts": (inbox_row("alert-7"),)}), replace(PARTS, inbox={"alerts": ()})
+        assert read(delta(compare(old, new), EVERYTHING, at=AT))["inbox"] == {"alerts": []}
+
+    def test_of_followers_needs_their_permission(self) -> None:
+        parts = replace(PARTS, runtime={"processes": [], "followers": [{"key": "history"}]})
+        assert read(snapshot(parts, Audience(frozenset(), "en"), at=AT))["runtime"] == {"processes": []}
+        assert "followers" in read(snapshot(parts, EVERYTHING, at=AT))["runtime"]
+
+
+def inbox_row(key: str) -> InboxRow:
+    return InboxRow(key, "alert", Level.WARNING, {"en": "A thing", "ru": "Дело"}, "/admin/", AT)
 
 
 class TestDelta:

@@ -59,7 +59,7 @@ def phone(settings: Any) -> Iterator[list[dict[str, str]]]:
 @pytest.fixture
 def inbox(settings: Any) -> Iterator[MailServer]:
     with mail_server() as server:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_BACKEND = "notifications.sending.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", server.port, 2
         settings.ADMIN_EMAIL = "admin@example.org"
         yield server
@@ -93,14 +93,14 @@ class TestDatabaseWatch:
         look_for(watch, database, 30)
         assert subjects(inbox) == []
         look_for(watch, database, 60)
-        assert subjects(inbox) == ["[Postern] The database does not answer"]
+        assert subjects(inbox) == ["[Postern] The database is not responding"]
         assert "nobody listens" in inbox.inbox[0][1].get_content()
         database.away = False
         look_for(watch, database, 60)
-        back = "The database is back, it was away for 90 s"
+        back = "The database is back after 90 s"
         assert subjects(inbox)[1:] == [f"[Postern] {back}"]
         assert phone == [
-            {"to": "+375291234567", "text": "Postern: The database does not answer"},
+            {"to": "+375291234567", "text": "Postern: The database is not responding"},
             {"to": "+375291234567", "text": f"Postern: {back}"},
         ]
 
@@ -127,7 +127,7 @@ class TestDatabaseWatch:
         assert (subjects(inbox), len(phone)) == ([], 1)
         inbox.refuses = ""
         look_for(watch, database, 5)
-        assert (subjects(inbox), len(phone)) == (["[Postern] The database does not answer"], 1)
+        assert (subjects(inbox), len(phone)) == (["[Postern] The database is not responding"], 1)
 
     def test_the_return_replaces_what_could_not_be_sent(
         self, watch: DatabaseWatch, database: Database, inbox: MailServer
@@ -137,7 +137,7 @@ class TestDatabaseWatch:
         look_for(watch, database, 60)
         database.away, inbox.refuses = False, ""
         look_for(watch, database, 60)
-        assert subjects(inbox) == ["[Postern] The database is back, it was away for 60 s"]
+        assert subjects(inbox) == ["[Postern] The database is back after 60 s"]
 
 
 @pytest.mark.django_db
@@ -164,7 +164,7 @@ class TestPostgresqlsDisk:
         monkeypatch.setattr(postgresql, "probe_disk", refuse)
         watch = DatabaseWatch(clock=lambda: database.time)
         look_for(watch, database, 60)
-        assert subjects(inbox) == ["[Postern] The database can be read, but its disk cannot be written"]
+        assert subjects(inbox) == ["[Postern] The database can be read, but its disk is not writable"]
         assert "53100" in inbox.inbox[0][1].get_content()
 
     def test_is_an_alert_where_one_can_still_be_kept_and_closes_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ class TestFullDisk:
 
         look_for(DatabaseWatch(refuse, lambda: database.time), database, 40)
         (text,) = phone
-        assert "The database can be read, but its disk cannot be written" in text["text"]
+        assert "The database can be read, but its disk is not writable" in text["text"]
 
     def test_only_a_database_on_this_disk_is_written_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(watch_module, "check_database", lambda: None)

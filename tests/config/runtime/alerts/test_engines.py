@@ -37,13 +37,13 @@ class TestLookOnce:
         assert not Alert.objects.exists()
         node.look_for(10)
         alert = Alert.objects.get()
-        assert (alert.subject, alert.words) == ("engine/amqp", "RabbitMQ has not answered for half a minute")
+        assert (alert.subject, alert.words) == ("engine/amqp", "RabbitMQ has not responded for half a minute")
         escalate()
         reach_everybody()
         node.states["amqp"] = "ok"
         node.look_for(5)
         alert.refresh_from_db()
-        assert (alert.status, alert.resolution) == ("resolved", "it answers again")
+        assert (alert.status, alert.resolution) == ("resolved", "it responds again")
         assert [type for type, _ in list_messages()] == ["alert.raised", "alert.closed"]
 
     def test_a_blink_is_no_alert(self, node: Node) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
+from config.common.errors import VolumeAway
 from config.records.models import LogEntry
 from config.runtime.alerts import storage
 from config.runtime.alerts.ongoing_alerts import ABANDONED
@@ -19,10 +21,11 @@ from config.runtime.alerts.storage import (
     examine,
     examine_without_writing,
 )
-from messaging.files.volume import check_volume
+from messaging.files.volume import check_folder, check_volume
 from notifications.models import Alert
 from tests.messaging.failing_disk import failing
-from tests.processes.exchange.test_volume import unmounted
+from tests.processes.exchange.scene import Scene
+from tests.processes.exchange.test_volume import folder_away, unmounted
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -61,7 +64,7 @@ class TestLookOnce:
             assert str(place / "messages") in open_alerts()["storage.volume"]
             assert LogEntry.objects.filter(kind="alert", level="error").count() == 1
         watch.run_once()
-        assert Alert.objects.get().resolution == "the volume is there again"
+        assert Alert.objects.get().resolution == "the volume is available again"
 
     @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS, errno.EIO])
     @pytest.mark.parametrize("step", ["open", "write", "fsync"])
@@ -69,7 +72,7 @@ class TestLookOnce:
         watch = StorageWatch(node="n1")
         with failing(error, names=[step], modules=STORAGE):
             watch.run_once()
-        expected = f"The disk of {place} on n1 cannot be written: {os.strerror(error)} (errno {error})"
+        expected = f"The disk of {place} on n1 is not writable: {os.strerror(error)} (errno {error})"
         assert open_alerts() == {"storage.failed": expected}
         watch.run_once()
         assert open_alerts() == {}
@@ -86,6 +89,48 @@ class TestLookOnce:
             seen.append(list(open_alerts()))
         assert seen == [[], ["storage.low"], ["storage.low"], []]
 
+    def test_folder_of_a_database_that_is_away_is_an_alert_unless_it_never_had_messages(self, place: Path) -> None:
+        scene, watch = Scene(), StorageWatch(node="n1")
+        watch.run_once()
+        watch.run_once()
+        assert open_alerts() == {}
+        scene.send("m1")
+        with folder_away(scene.database.pk, "Prepared", with_folder=False):
+            watch.run_once()
+            watch.run_once()
+            assert str(place / "messages" / scene.database.pk / "Prepared") in open_alerts()["storage.volume"]
+        watch.run_once()
+        assert open_alerts() == {}
+
+    def test_a_folder_that_cannot_be_looked_at_is_one_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        scene, watch = Scene(), StorageWatch(node="n1")
+        scene.send("m1")
+        watch.run_once()
+        is_dir = Path.is_dir
+
+        def refuse(path: Path) -> bool:
+            if path.name == scene.database.pk:
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+            return is_dir(path)
+
+        monkeypatch.setattr(Path, "is_dir", refuse)
+        watch.run_once()
+        assert os.strerror(errno.ESTALE) in open_alerts()["storage.volume"]
+        with pytest.raises(VolumeAway):
+            check_folder(scene.database.pk)
+
+    def test_a_database_that_refuses_keeps_nothing_from_being_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        full = storage.Finding(storage.FAILED, storage.DATABASE, storage.DATABASE_FULL, {"state": "53100"})
+        monkeypatch.setattr(storage, "ask_postgresql", lambda: [full])
+        watch = StorageWatch(node="n1", asks_database=True)
+
+        def refuse() -> None:
+            raise OperationalError("could not write init file")
+
+        monkeypatch.setattr(watch, "_check_missing_folders", refuse)
+        watch.run_once()
+        assert "storage.failed" in open_alerts()
+
     def test_another_node_does_not_close_what_this_one_sees(self) -> None:
         with unmounted():
             StorageWatch(node="n1").run_once()
@@ -101,14 +146,14 @@ class TestLookOnce:
         with unmounted():
             StorageWatch(node="n1").run_once()
         StorageWatch(node="n1").run_once()
-        assert Alert.objects.get().resolution == "the volume is there again"
+        assert Alert.objects.get().resolution == "the volume is available again"
 
     def test_that_of_a_node_that_is_gone_is_closed_with_what_is_true(self) -> None:
         with unmounted():
             StorageWatch(node="n1").run_once()
         Alert.objects.update(last_at=timezone.now() - ABANDONED - timedelta(seconds=1))
         StorageWatch(node="n2").run_once()
-        assert Alert.objects.get().resolution == "whoever saw it has not said so for three minutes"
+        assert Alert.objects.get().resolution == "not reported again for three minutes"
 
     def test_volume_that_does_not_answer_holds_up_no_alert(self, monkeypatch: pytest.MonkeyPatch) -> None:
         answer = threading.Event()
@@ -166,3 +211,19 @@ class TestExaminer:
         answer.set()
         examiner._patience = 10
         assert examiner.findings() == []
+
+    def test_an_error_that_nobody_expected_is_raised_and_no_older_finding_is_shown_for_it(self) -> None:
+        results = iter([[storage._cannot_write(Disk("disk/n1", Path("/data")), OSError(5, "gone"), "n1")]])
+        examiner = Examiner(lambda: next(results), patience=10, node="n1")
+        assert len(examiner.findings()) == 1
+        for _ in range(2):
+            with pytest.raises(StopIteration):
+                examiner.findings()
+
+    def test_a_page_is_shown_whatever_the_look_at_the_disks_fails_of(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail() -> list[storage.Finding]:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(storage, "_glance", Examiner(fail, patience=10, node="n1"))
+        [finding] = storage.read_storage_findings()
+        assert finding.detail["reason"] == "ZeroDivisionError()"

@@ -24,7 +24,7 @@ from tests.staff import signed_in
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 
 LIST = "/admin/coordination/appevent/"
-QUERIES = 13
+QUERIES = 15
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ class TestList:
         WriterEvent.objects.filter(pk=event).update(is_waiting=True)
         page = shown(operator)
         assert 'data-step="doubt"' in page
-        assert "waits" in page
+        assert "waiting" in page
 
     def test_costs_the_same_for_many(
         self, roles: InMemoryRoles, operator: Client, django_assert_num_queries: Any
@@ -112,7 +112,7 @@ class TestList:
     def test_the_menu_counts_what_waits_for_a_person(self, roles: InMemoryRoles, operator: Client) -> None:
         fail(roles)
         menu = operator.get(LIST).context["sidebar_navigation"]
-        assert {item["title"]: item["badge"] for group in menu for item in group["items"]}["Coordination"] == 1
+        assert {item["title"]: item["badge"] for group in menu for item in group["items"]}["Change sets"] == "1"
 
     def test_a_viewer_may_look_others_may_not(self, roles: InMemoryRoles) -> None:
         event = commit(roles)
@@ -128,19 +128,19 @@ class TestReadersCard:
         event = begin(roles)
         made_at = timezone.now() - timedelta(hours=2, minutes=1)
         WriterEvent.objects.filter(pk=event).update(date=made_at)
-        assert "1 change set waits, <span" in shown(operator)
+        assert "1 change set waiting for <time" in shown(operator)
         assert operator.get(LIST).context["card"].under_way == 1
-        assert ">2\xa0hours</span> old" in shown(operator)
+        assert ">2\xa0hours</time>" in shown(operator)
 
     def test_says_whether_roles_were_heard_from_lately(self, roles: InMemoryRoles, operator: Client) -> None:
-        assert "The Coordinator does not answer" in shown(operator)
+        assert "The Coordinator is not responding" in shown(operator)
         roles.live()
         roles.coordinator.run_once()
         RoleLife.objects.filter(name="reader/main").update(seen_at=timezone.now() - timedelta(seconds=16))
         card = operator.get(LIST).context["card"]
         alive = {row.title: row.is_alive for row in card.rows}
         assert alive == {"Writer": True, "Coordinator": True, "Reader main": False}
-        assert "does not answer" not in shown(operator)
+        assert "not responding" not in shown(operator)
 
 
 class TestPage:
@@ -149,7 +149,7 @@ class TestPage:
             made = make_change_set(request_change("DummyItem", "insert", name="crate"))
         roles.settle()
         page = shown(operator, address(made.event))
-        for part in ("<ins>crate</ins>", "1 of 1", "/admin/trace/?id=the-chain", ">34.7<", "changes its tables by the"):
+        for part in ("<ins>crate</ins>", "1 of 1", "/admin/trace/?id=the-chain", ">34.7<", "applies the commit rows"):
             assert part in page
         assert page.count('data-step="done"') == 10
 
@@ -176,14 +176,14 @@ class TestPage:
         roles.bus.send([(COORDINATOR, refusal)])
         roles.coordinator.receive()
         page = shown(operator, address(event))
-        for part in ("is not taken back any more", "a trigger says no", "refused", "cannot be cancelled"):
+        for part in ("can no longer be cancelled", "a trigger says no", "refused", "cannot be cancelled"):
             assert part in page
 
     def test_says_why_it_was_cancelled_and_who_refused(self, roles: InMemoryRoles, operator: Client) -> None:
         event = refuse(roles)
         page = shown(operator, address(event))
         assert "Why it was cancelled" in page
-        assert page.count("is here already") == 2
+        assert page.count("already exists") == 2
         assert "Try again" not in page
 
     def test_hostile_values_are_text(self, operator: Client) -> None:
@@ -205,7 +205,7 @@ class TestResolve:
     def test_the_page_explains_what_stands_in_the_way(self, failed: int, operator: Client) -> None:
         newer = AppEvent.objects.latest("pk")
         page = shown(operator, address(failed))
-        assert f"changed since by event {newer.pk}" in page
+        assert f"since been changed by change set {newer.pk}" in page
         assert f'<a href="{address(newer.pk)}">change set {newer.pk}</a>' in page
         assert f'href="/admin/notifications/alert/{Alert.objects.get(kind="coordination.compensation").pk}/' in page
         assert address(failed, "retry") in page
@@ -215,10 +215,10 @@ class TestResolve:
         """What stands in the way, and why the reader had refused: both were told by others than the reader of this."""
         newer = AppEvent.objects.latest("pk")
         page = operator.get(address(failed), headers={"Accept-Language": "ru"}).content.decode()
-        assert f"с тех пор изменило событие {newer.pk}" in page
-        assert "здесь уже есть" in page
-        assert "is here already" not in page
-        assert "has been changed since" not in page
+        assert f"с тех пор изменён набором изменений {newer.pk}" in page
+        assert "уже существует" in page
+        assert "already exists" not in page
+        assert "has since been changed" not in page
 
     def test_a_row_that_is_gone_stands_in_the_way(self, failed: int, operator: Client) -> None:
         DummyItem.objects.all().delete()
@@ -227,7 +227,7 @@ class TestResolve:
     def test_a_retry_that_fails_again_says_what_it_met(self, failed: int, operator: Client) -> None:
         (told,) = said(operator, address(failed, "retry"), "the reader is put right")
         assert told.startswith("The compensation failed again.")
-        assert "has been changed since" in told
+        assert "has since been changed" in told
         assert status_of(failed) == EventStatus.COMPENSATION_FAILED
 
     def test_a_retry_takes_it_back(self, failed: int, operator: Client) -> None:
@@ -241,7 +241,7 @@ class TestResolve:
 
     def test_accepting_lets_the_rows_stand(self, failed: int, operator: Client) -> None:
         names = set(DummyItem.objects.values_list("name", flat=True))
-        assert said(operator, address(failed, "accept"), "they are right") == ["The Writer's values stand."]
+        assert said(operator, address(failed, "accept"), "they are right") == ["The Writer's values are kept."]
         assert status_of(failed) == EventStatus.CANCELED
         assert set(DummyItem.objects.values_list("name", flat=True)) == names
         assert Event.objects.get(type="coordination.resolved").payload["by"] == "staff:olga"
@@ -266,5 +266,5 @@ class TestResolve:
 
     def test_what_someone_else_has_resolved_is_told(self, failed: int, operator: Client) -> None:
         said(operator, address(failed, "accept"), "they are right")
-        assert said(operator, address(failed, "retry"), "me too") == ["This change set is resolved already."]
+        assert said(operator, address(failed, "retry"), "me too") == ["This change set has already been resolved."]
         assert operator.post(address(10**6, "retry"), {"reason": "x"}).status_code == 404

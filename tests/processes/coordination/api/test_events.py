@@ -114,7 +114,7 @@ class TestResolve:
     def test_a_retry_that_fails_again_says_why(self, call: Caller, failed: tuple[int, list[int]]) -> None:
         answer = call("POST", f"{PATH}{failed[0]}/resolve/", {"action": "retry", "reason": "try"})
         assert (answer.status_code, answer.json()["code"]) == (409, "still_failing")
-        assert "has been changed since" in answer.json()["data"]["reason"]
+        assert "has since been changed" in answer.json()["data"]["reason"]
         assert status_of(failed[0]) == EventStatus.COMPENSATION_FAILED
 
     def test_a_retry_takes_the_rows_back(self, call: Caller, failed: tuple[int, list[int]]) -> None:

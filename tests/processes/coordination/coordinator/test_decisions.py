@@ -74,7 +74,7 @@ class TestRefusal:
     def test_raises_an_alert_and_keeps_the_reason(self, roles: InMemoryRoles) -> None:
         made = make_unwelcome()
         roles.settle()
-        reason = f"DummyItem {made.ids[0]} is here already"
+        reason = f"DummyItem {made.ids[0]} already exists"
         alert = open_alert(REFUSED)
         assert alert is not None
         assert (alert.subject, str(alert)) == ("reader/main", f"Reader main refuses change set {made.event}: {reason}")
@@ -104,7 +104,7 @@ class TestDeadline:
     def test_nobody_waits_for_a_silent_reader_to_confirm(self, roles: InMemoryRoles) -> None:
         made = self._cancel_without_reader(roles)
         assert status_of(made.event) == EventStatus.CANCELED
-        why = f"Reader main has not answered about change set {made.event} in time"
+        why = f"Reader main did not answer about change set {made.event} in time"
         assert format_reason(AppEvent.objects.get().reason) == why
         assert not DummyItem.objects.exists()
 

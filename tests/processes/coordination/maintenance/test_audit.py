@@ -1,11 +1,13 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from notifications.models import Alert
+from processes.coordination.maintenance import audit as module
 from processes.coordination.maintenance.audit import audit, compare_all, find_faults
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, DummyItem
@@ -127,7 +129,7 @@ class TestWhileOneWaits:
         let_sensor_wait()
         FAULTS["row that differs"](three[1])
         audit()
-        assert "under way touch were not compared: 1" in str(Alert.objects.get(kind="coordination.audit"))
+        assert "unfinished change sets were not compared: 1" in str(Alert.objects.get(kind="coordination.audit"))
 
     def test_the_alert_of_a_row_that_is_left_out_now_is_not_closed(self) -> None:
         TABLES["Sensor"].objects.using("reader_main").create(
@@ -160,3 +162,18 @@ class TestAudit:
         assert audit() == []
         alert.refresh_from_db()
         assert alert.status == "resolved"
+
+    def test_alert_is_not_closed_while_the_rows_of_a_reader_cannot_be_read(
+        self, three: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        TABLES["DummyItem"].objects.using("reader_main").update(name="other")
+        audit()
+
+        def fail(name: str, left_out: object) -> Iterator[Any]:
+            raise OperationalError("canceling statement due to statement timeout")
+            yield
+
+        monkeypatch.setattr(module, "_differing_rows", fail)
+        assert [finding.kind for finding in audit()] == ["reader that cannot be asked"]
+        alert = Alert.objects.get(kind="coordination.audit")
+        assert (alert.status, "main: canceling statement" in alert.words) == ("open", True)

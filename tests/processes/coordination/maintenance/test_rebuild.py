@@ -1,11 +1,15 @@
 """A reader filled from nothing: what was committed is there, what is under way comes again, nothing comes twice."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, connections, transaction
 
+from processes.coordination.maintenance import rebuild
 from processes.coordination.maintenance.rebuild import build_new_reader, rebuild_reader
 from processes.coordination.maintenance.snapshot import consistent_read
 from processes.coordination.models import AppEventPayload, WriterEvent
@@ -14,6 +18,7 @@ from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader import models as reader
 from sensors.services.clients import create_client
 from sensors.services.sensors import create_sensor, update_sensor
+from tests.faults.wait import wait_until
 from tests.processes.coordination.in_memory_roles import (
     DATABASES,
     InMemoryRoles,
@@ -157,6 +162,58 @@ class TestOneState:
             in_threads(lambda number: make_change_set(request_change("DummyItem", "insert", name="unseen")), 1)
             assert list(ours("DummyItem").values()) == before
         assert len(ours("DummyItem")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(databases=DATABASES, transaction=True)
+class TestDeadlock:
+    """A role marks rows as sent in its own order, without the lock of the state."""
+
+    @pytest.fixture
+    def rows(self) -> list[int]:
+        """Events of the reader, in the order in which a rebuild deletes them."""
+        for name in "ab":
+            make_change_set(request_change("DummyItem", "insert", name=name))
+        InMemoryRoles().settle()
+        return list(reader.AppEventPayload.objects.using("reader_main").order_by("pk").values_list("pk", flat=True))
+
+    def test_rebuild_that_falls_victim_is_done_again(self, rows: list[int]) -> None:
+        first, last = rows
+        payloads = reader.AppEventPayload.objects.using("reader_main")
+        with ThreadPoolExecutor(1) as threads:
+            with transaction.atomic(using="reader_main"), connections["reader_main"].cursor() as cursor:
+                cursor.execute("SET LOCAL deadlock_timeout = '10min'")  # the other one looks for the deadlock
+                payloads.filter(pk=last).update(is_published=True)
+                rebuilding = threads.submit(self.rebuild)
+                assert wait_until(lambda: self.is_waiting(cursor), 60)
+                payloads.filter(pk=first).update(is_published=True)
+            assert rebuilding.result(60)["DummyItem"] == 2
+        assert not payloads.exists()
+
+    def test_one_that_is_always_the_victim_gives_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tries = []
+
+        def fall_victim(alias: str, progress: Any) -> dict[str, int]:
+            tries.append(alias)
+            raise OperationalError from psycopg.errors.DeadlockDetected()
+
+        monkeypatch.setattr(rebuild, "_refill", fall_victim)
+        with pytest.raises(OperationalError):
+            rebuild_reader("main")
+        assert len(tries) == rebuild.TRIES
+
+    def rebuild(self) -> dict[str, int]:
+        try:
+            with connections["reader_main"].cursor() as cursor:
+                cursor.execute("SET deadlock_timeout = '5s'")  # by then the other one has asked for its row
+            return rebuild_reader("main")
+        finally:
+            connections.close_all()
+
+    def is_waiting(self, cursor: Any) -> bool:
+        # Not `pg_stat_activity`, which stays as it is for the length of a transaction.
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+        return bool(cursor.fetchone()[0])
 
 
 class TestBuildNewReader:

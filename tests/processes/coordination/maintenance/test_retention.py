@@ -99,7 +99,7 @@ class TestSlim:
         assert rebuild_reader("main")["DummyItem"] == 3
 
     def test_a_repeat_is_answered_afterwards(self) -> None:
-        from tests.processes.coordination.reader.test_role import COMMIT, EVENT, WAY, Scene
+        from tests.processes.coordination.reader.role.test_role import COMMIT, EVENT, WAY, Scene
 
         scene = Scene()
         scene.hear(*WAY)

@@ -272,8 +272,7 @@ class TestVerdict:
         assert _verdict(roles, made.event, *ROLLBACK) == "canceled"
         assert WriterEventReader.objects.get(writer_event=made.event).ended_at is not None
         assert (
-            format_reason(AppEvent.objects.get(pk=made.event).reason)
-            == f"main: DummyItem {made.ids[0]} is here already"
+            format_reason(AppEvent.objects.get(pk=made.event).reason) == f"main: DummyItem {made.ids[0]} already exists"
         )
 
 

@@ -34,7 +34,14 @@ def item(id: int, name: str = "a", *, before: Values | None = None) -> RowChange
 
 
 def sensor(id: str = "0xA", *, after: bool = True) -> RowChange:
-    values = {"address": "street", "notes": "", "active": True, "heartbeat_timeout": 60, "muted_until": None}
+    values = {
+        "address": "street",
+        "notes": "",
+        "active": True,
+        "heartbeat_timeout": 60,
+        "muted_until": None,
+        "open_limit": None,
+    }
     return RowChange(BY_NAME["Sensor"], id, None if after else values, values if after else None)
 
 
@@ -73,11 +80,11 @@ class TestTryChanges:
 
     def test_refuses_to_insert_what_is_here(self) -> None:
         have(item(1))
-        assert attempt(item(2), item(1)) == "DummyItem 1 is here already"
+        assert attempt(item(2), item(1)) == "DummyItem 1 already exists"
 
     @pytest.mark.parametrize("change", [item(1, "b", before=named()), gone("DummyItem", 1)])
     def test_refuses_to_change_or_delete_what_is_not_here(self, change: RowChange) -> None:
-        assert attempt(change) == "DummyItem 1 is not here"
+        assert attempt(change) == "DummyItem 1 does not exist"
 
     def test_refuses_a_reference_to_nothing(self) -> None:
         have(sensor())
@@ -87,8 +94,8 @@ class TestTryChanges:
 
     def test_refuses_to_delete_what_is_still_used(self) -> None:
         have(node(1), node(2, 1), sensor(), client(), link())
-        assert attempt(gone("DummyNode", 1)) == "DummyNode 1 is still referred to by DummyNode 2"
-        assert attempt(sensor(after=False)) == "Sensor 0xA is still referred to by SensorLink 0xA:1"
+        assert attempt(gone("DummyNode", 1)) == "DummyNode 1 is still referenced by DummyNode 2"
+        assert attempt(sensor(after=False)) == "Sensor 0xA is still referenced by SensorLink 0xA:1"
 
     def test_refuses_what_a_column_cannot_hold(self) -> None:
         empty = RowChange(BY_NAME["DummyItem"], 1, None, {"correlation_id": None, "name": "a"})

@@ -14,6 +14,7 @@ from processes.coordination.protocol.row_changes import decode_change
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.schema.entities import Op
 from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
+from processes.coordination.writer.event_records import EventRecord
 from tests.processes.coordination.in_memory_roles import item, make_change_set, node, request_change
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -103,9 +104,18 @@ class TestAllOrNothing:
             request_change("DummyItem", "insert", name="c"),
             request_change("DummyItem", "delete", NOBODY),
         )
-        assert found == {"2.id": ["There is no row with this id."]}
+        assert found == {"2.id": ["Row not found."]}
         assert list(DummyItem.objects.values_list("name", flat=True)) == ["a"]
         assert AppEvent.objects.count() == 1
+
+    def test_dies_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def die(*args: Any, **options: Any) -> None:
+            raise SystemExit
+
+        monkeypatch.setattr(EventRecord, "write", die)
+        with pytest.raises(SystemExit):
+            make_change_set(request_change("DummyItem", "insert", name="a"))
+        assert (DummyItem.objects.count(), AppEvent.objects.count()) == (0, 0)
 
     def test_every_fault_is_named(self) -> None:
         found = faults_of(
@@ -137,7 +147,7 @@ class TestSeveralChangesOfOneRow:
         found = faults_of(
             request_change("DummyItem", "delete", pk), request_change("DummyItem", "update", pk, name="b")
         )
-        assert found == {"1.id": ["There is no row with this id."]}
+        assert found == {"1.id": ["Row not found."]}
 
     def test_changed_and_deleted_it_is_gone(self) -> None:
         pk = item("a")
@@ -155,7 +165,7 @@ class TestTree:
             request_change("DummyNode", "insert", name="b", parent=NOBODY),
             request_change("DummyNode", "update", pk, parent=NOBODY),
         ):
-            assert faults_of(change_of_parent) == {"0.parent": ["There is no row with this id."]}
+            assert faults_of(change_of_parent) == {"0.parent": ["Row not found."]}
 
     def test_refuses_a_parent_that_the_set_has_deleted(self) -> None:
         gone = node("gone")
@@ -170,7 +180,7 @@ class TestTree:
         for n in range(depth):
             line.append(node(str(n + 1), line[-1]))
         found = faults_of(request_change("DummyNode", "update", line[0], parent=line[-1]))
-        assert found == {"0.parent": ["Is below the row itself: that would be a circle."]}
+        assert found == {"0.parent": ["Is a descendant of this row: that would make a cycle."]}
 
     def test_refuses_a_circle_that_two_moves_make_together(self) -> None:
         first, second = node("a"), node("b")

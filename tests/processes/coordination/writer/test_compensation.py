@@ -109,13 +109,13 @@ def touched_since() -> Obstructed:
         request_change("DummyItem", "insert", name="a"), request_change("DummyItem", "insert", name="b")
     )
     newer = make_change_set(request_change("DummyItem", "update", made.ids[1], name="c"))
-    return Obstructed(made.event, f"DummyItem {made.ids[1]} has been changed since by event {newer.event}")
+    return Obstructed(made.event, f"DummyItem {made.ids[1]} has since been changed by change set {newer.event}")
 
 
 def deleted_since() -> Obstructed:
     made = make_change_set(request_change("DummyItem", "insert", name="a"))
     make_change_set(request_change("DummyItem", "delete", made.ids[0]))
-    return Obstructed(made.event, f"DummyItem {made.ids[0]} has been deleted since")
+    return Obstructed(made.event, f"DummyItem {made.ids[0]} has since been deleted")
 
 
 def parent_gone() -> Obstructed:
@@ -123,7 +123,7 @@ def parent_gone() -> Obstructed:
     moved = node("moved", top)
     made = make_change_set(request_change("DummyNode", "update", moved, parent=None))
     make_change_set(request_change("DummyNode", "delete", top))
-    return Obstructed(made.event, f"DummyNode {moved} cannot be put back: There is no row with this id.")
+    return Obstructed(made.event, f"DummyNode {moved} cannot be restored: Row not found.")
 
 
 def parent_of_deleted_gone() -> Obstructed:
@@ -131,7 +131,7 @@ def parent_of_deleted_gone() -> Obstructed:
     child = node("child", top)
     made = make_change_set(request_change("DummyNode", "delete", child))
     make_change_set(request_change("DummyNode", "delete", top))
-    return Obstructed(made.event, f"DummyNode {child} cannot be put back: There is no row with this id.")
+    return Obstructed(made.event, f"DummyNode {child} cannot be restored: Row not found.")
 
 
 def circle() -> Obstructed:
@@ -140,7 +140,7 @@ def circle() -> Obstructed:
     made = make_change_set(request_change("DummyNode", "update", below, parent=None))
     make_change_set(request_change("DummyNode", "update", top, parent=below))
     return Obstructed(
-        made.event, f"DummyNode {below} cannot be put back: Is below the row itself: that would be a circle."
+        made.event, f"DummyNode {below} cannot be restored: Is a descendant of this row: that would make a cycle."
     )
 
 
@@ -148,7 +148,7 @@ def new_children() -> Obstructed:
     made = make_change_set(request_change("DummyNode", "insert", name="top"))
     node("child", made.ids[0])
     return Obstructed(
-        made.event, f"DummyNode {made.ids[0]} cannot be put back: Has children: delete or move them first."
+        made.event, f"DummyNode {made.ids[0]} cannot be restored: Has children: delete or move them first."
     )
 
 
@@ -179,7 +179,7 @@ class TestFailure:
         assert (alert.subject, alert.status) == (f"coordination/{obstructed.event}", Alert.Status.OPEN)
         with pytest.raises(DecisionNeeded):
             resolve_alert(alert.pk, "staff:olga")
-        assert str(alert).endswith(f"could not be taken back: {obstructed.why}")
+        assert str(alert).endswith(f"could not be undone: {obstructed.why}")
 
     def test_is_kept_for_readers_of_any_language(self, arrange: Callable[[], Obstructed]) -> None:
         """Whoever tries again may read another language than those who look at it later."""
@@ -192,6 +192,20 @@ class TestFailure:
         with override("ru"):
             assert not set(LATIN.findall(format_reason(kept))) - {"DummyItem", "DummyNode"}
             assert not set(LATIN.findall(str(Alert.objects.get(kind=ALERT)))) - {"DummyItem", "DummyNode"}
+
+
+class TestWhole:
+    def test_rows_of_one_entity_are_not_taken_back_without_those_of_another(self) -> None:
+        leaf, thing = node("leaf"), item("thing")
+        made = make_change_set(
+            request_change("DummyItem", "update", thing, name="changed"),
+            request_change("DummyNode", "update", leaf, name="changed"),
+        )
+        make_change_set(request_change("DummyNode", "update", leaf, name="newer"))
+        make_change_set(request_change("DummyItem", "insert", name="other"))
+        before = rows("DummyItem"), rows("DummyNode")
+        assert not take_back(made.event)
+        assert (rows("DummyItem"), rows("DummyNode")) == before
 
 
 class TestRepeat:

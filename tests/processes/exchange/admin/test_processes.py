@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/exchange/exchangeprocess/"
 DOUBT = f"{LIST}doubt/"
-QUERIES = 8
+QUERIES = 10
 
 
 @pytest.fixture
@@ -82,10 +82,10 @@ class TestPage:
         for part in (
             'data-step="bad"',
             "Messages → Log",
-            "1 file is still to be moved",
+            "1 file still to be moved",
             "r-m1",
-            "Started with 1 messages",
-            "cannot move the file of message m1",
+            "Messages: 1, bytes: ",
+            "the file of message m1 cannot be moved",
         ):
             assert part in page
 
@@ -131,7 +131,7 @@ class TestRetry:
     def test_others_are_not(self, scene: Scene, operator: Client) -> None:
         process = scene.ready()
         assert address(process, "retry") not in operator.get(address(process)).content.decode()
-        assert operator.post(address(process, "retry")).status_code == 403
+        assert operator.post(address(process, "retry"))["Location"] == address(process)
 
 
 class TestGoOn:
@@ -139,7 +139,7 @@ class TestGoOn:
         process = fail(scene)
         assert address(process, "go-on") in operator.get(address(process)).content.decode()
         page = operator.get(address(process, "go-on")).content.decode()
-        for part in ("Message m1 of phone to ERP", "goes on saying “processed”"):
+        for part in ("Message m1 from phone to ERP", "still says “processed”"):
             assert part in page
         assert ExchangeProcess.objects.get(pk=process).status == "FAILED"
 
@@ -149,7 +149,7 @@ class TestGoOn:
         assert "This field is required" in operator.post(address(process, "go-on"), {"shown": shown}).content.decode()
         assert ExchangeProcess.objects.get(pk=process).status == "FAILED"
         page = operator.post(address(process, "go-on"), {"shown": shown, "reason": "gone"}, follow=True)
-        assert "The process goes on without these files." in page.content.decode()
+        assert "The process continues without these files." in page.content.decode()
         move_files()
         assert ExchangeProcess.objects.get(pk=process).status == "DONE"
 
@@ -170,7 +170,7 @@ class TestGoOn:
     def test_others_are_not_offered_it(self, scene: Scene, operator: Client) -> None:
         process = scene.ready()
         assert address(process, "go-on") not in operator.get(address(process)).content.decode()
-        assert operator.post(address(process, "go-on"), {"shown": "1", "reason": "x"}).status_code == 403
+        assert operator.post(address(process, "go-on"), {"shown": "1", "reason": "x"})["Location"] == address(process)
 
 
 class TestEnd:
@@ -191,14 +191,14 @@ class TestEnd:
     def test_others_are_not(self, scene: Scene, operator: Client) -> None:
         process = scene.ready()
         assert address(process, "end") not in operator.get(address(process)).content.decode()
-        assert operator.post(address(process, "end"), {"reason": "x"}).status_code == 403
+        assert operator.post(address(process, "end"), {"reason": "x"})["Location"] == address(process)
 
 
 class TestDoubt:
     def test_shows_what_was_sent_what_was_prepared_and_what_the_erp_said(self, scene: Scene, operator: Client) -> None:
         process = put_in_doubt(scene, "PROCESSED_INCORRECT")
         page = operator.get(DOUBT).content.decode()
-        for part in (process, "m1", "r-m1", "bad", "incorrect", "Unknown", "No word from the ERP in time"):
+        for part in (process, "m1", "r-m1", "bad", "incorrect", "Unknown", "The ERP did not respond in time"):
             assert part in page
         assert address(process, "committed") in page
         assert address(process, "not-committed") in page
@@ -210,7 +210,7 @@ class TestDoubt:
         put_in_doubt(scene)
         groups = operator.get(DOUBT).context["sidebar_navigation"]
         badges = {item["title"]: item["badge"] for group in groups for item in group["items"]}
-        assert badges["In doubt"] == 1
+        assert badges["In doubt"] == "1"
 
     def test_costs_the_same_for_many(self, scene: Scene, operator: Client, django_assert_num_queries: Any) -> None:
         operator.get(DOUBT)
@@ -224,11 +224,11 @@ class TestDoubt:
         self, scene: Scene, operator: Client, button: str, status: str
     ) -> None:
         process = put_in_doubt(scene)
-        assert "look into the ERP first" in operator.get(address(process, button)).content.decode()
+        assert "check in the ERP first" in operator.get(address(process, button)).content.decode()
         assert "This field is required" in operator.post(address(process, button)).content.decode()
         assert ExchangeProcess.objects.get(pk=process).status == "IN_DOUBT"
         page = operator.post(address(process, button), {"reason": "seen in the ERP"}, follow=True).content.decode()
-        assert "The process is settled." in page
+        assert "The process has been settled." in page
         assert ExchangeProcess.objects.get(pk=process).status == status
         assert ChangeRecord.objects.get(kind="process").actor == "staff:olga"
         assert LogEntry.objects.filter(subject=f"process/{process}", text__contains="seen in the ERP").exists()
@@ -237,7 +237,7 @@ class TestDoubt:
         process = put_in_doubt(scene)
         for _ in range(2):
             answer = operator.post(address(process, "committed"), {"reason": "seen"})
-        assert answer.status_code == 403
+        assert answer["Location"] == address(process)
         assert ChangeRecord.objects.filter(kind="process").count() == 1
 
     def test_a_viewer_sees_it_and_is_offered_nothing(self, scene: Scene) -> None:

@@ -175,7 +175,7 @@ class TestRetry:
     def test_says_who_did_it(self, scene: Scene) -> None:
         process = bring_to(scene, "FAILED")
         retry(process)
-        assert "staff:olga" in scene.process(process)["log"][-1]["text"]
+        assert "olga retries" in scene.process(process)["log"][-1]["text"]
 
 
 class TestCrash:

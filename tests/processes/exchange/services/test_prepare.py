@@ -108,8 +108,8 @@ class TestPrepare:
     def test_errors_are_in_the_log(self, scene: Scene, process: str) -> None:
         prepare(scene, process, [{**DONE, "status": "PROCESSED_INCORRECT", "error_text": "no price", "error_code": 7}])
         text = " ".join(line["text"] for line in scene.process(process)["log"])
-        assert "Message m1: PROCESSED_INCORRECT 7 no price" in text
-        assert "0 processed, 0 deadlocked, 1 incorrect, 0 replies" in text
+        assert "Message m1: incorrect 7 no price" in text
+        assert "0 processed, 0 deadlocked, 1 incorrect; replies: 0" in text
 
 
 class TestResults:

@@ -34,7 +34,7 @@ class TestTimeOutOnce:
     def test_started_too_long_ago_its_messages_are_offered_again(self, scene: Scene) -> None:
         process = bring_to(scene, "TIMED_OUT")
         assert [message["id"] for message in scene.start()["messages"]] == ["m1"]
-        assert "No word from the ERP" in scene.process(process)["log"][-1]["text"]
+        assert "The ERP did not respond" in scene.process(process)["log"][-1]["text"]
         assert scene.prepare(process, {"m1": "PROCESSED"}) == "CANCELLED"
 
     def test_ready_too_long_ago_it_is_in_doubt(self, scene: Scene) -> None:
@@ -107,5 +107,5 @@ class TestAtOnce:
         in_threads(lambda number: time_out_once(), 4)
         move_files()
         texts = [line["text"] for line in scene.process(process)["log"]]
-        assert sum("No word from the ERP" in text for text in texts) == 1
+        assert sum("The ERP did not respond" in text for text in texts) == 1
         assert scene.folders() == {"Unknown": ["m1", "r-m1"]}

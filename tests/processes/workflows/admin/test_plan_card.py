@@ -11,9 +11,9 @@ from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkItem
 from processes.workflows.presentation import present_instance
 from processes.workflows.services.returns import return_instance
+from tests.processes.workflows.admin.instances.test_instances import address
 from tests.processes.workflows.admin.test_definitions import LIST as DEFINITIONS
 from tests.processes.workflows.admin.test_definitions import upload
-from tests.processes.workflows.admin.test_instances import address
 from tests.processes.workflows.case_files import (
     case,
     case_task,
@@ -105,7 +105,7 @@ class TestPlan:
             "B": ["Complete", *ends],
             "C": ["Complete", *ends],
             "M": ends,
-            "L": ["Occur", *ends],
+            "L": ["Mark as occurred", *ends],
         }
         head = scene.command(head, "suspend_item", item=item(head, "S"))
         head = scene.command(head, "disable", item=item(head, "A"))
@@ -204,6 +204,12 @@ class TestItemCommands:
         press(operator, head, command, "A")
         assert states(scene, head)["A"] == after
 
+    def test_a_case_is_reactivated_where_something_could_go_on(self, scene: Scene, operator: Client) -> None:
+        head = scene.command(scene.begin(ORDER), "terminate")
+        assert "/reactivate" in operator.get(address(head)).content.decode()
+        operator.post(address(head, "reactivate/"), {"version": head.number}, follow=True)
+        assert WorkflowInstance.objects.get().status == "active"
+
     def test_a_user_event_ends_what_it_is_the_exit_of(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(ORDER)
         answer = press(operator, head, "occur", "L")
@@ -224,7 +230,7 @@ class TestItemCommands:
         head = scene.begin(ORDER)
         scene.command(head, "set_variables", variables={"x": 2})
         answer = press(operator, head, "start", "A")
-        assert "has moved on since you opened this page: it is at version 2 now" in words(answer)
+        assert "has changed since you opened this page: it is now at version 2" in words(answer)
         assert "Start “Ask them”?" in words(answer)
         assert states(scene, head)["A"] == "enabled"
         press(operator, head, "start", "A", version=answer.context["form"]["version"].value())
@@ -235,20 +241,20 @@ class TestItemCommands:
         where = address(head, f"items/{item(head, 'A')}/complete_item/")
         for _ in range(2):
             answer = operator.post(where, {"version": "1"}, follow=True)
-        assert "This item is not there any more" in words(answer)
+        assert "This item no longer exists" in words(answer)
         assert scene.head(head).number == 2
 
     def test_what_does_not_fit_is_told_kindly(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(ORDER)
         answer = press(operator, head, "start", "B")
-        assert "That is not possible now: An item that is active cannot be started." in words(answer)
+        assert "Not possible now: An item that is active cannot be started." in words(answer)
 
     def test_of_an_item_that_a_return_has_left(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(ORDER)
         where = address(head, f"items/{item(head, 'A')}/start/")
         scene.command(head, "set_variables", variables={"x": 2})
         return_instance(head.id, version=1, reason="x", actor="y", at=head.at)
-        assert "This item is not there any more" in words(operator.post(where, {"version": "3"}, follow=True))
+        assert "This item no longer exists" in words(operator.post(where, {"version": "3"}, follow=True))
         assert scene.head(head).number == 3
 
     def test_one_that_does_not_go_through_leads_to_its_incident(self, scene: Scene, operator: Client) -> None:
@@ -272,13 +278,13 @@ class TestClose:
             assert "close/" in words(operator.get(address(head)))
             form = operator.get(address(head, "close/")).context["form"]
             answer = operator.post(address(head, "close/"), {"version": form["version"].value()}, follow=True)
-            assert "The case is closed." in words(answer)
+            assert "The case has been closed." in words(answer)
             assert WorkflowInstance.objects.get(pk=head.id).status == "closed"
             assert "close/" not in words(answer)
 
     def test_is_for_what_the_person_has_seen(self, scene: Scene, operator: Client) -> None:
         head = scene.command(scene.begin(ORDER), "suspend")
-        assert "has moved on" in words(operator.post(address(head, "close/"), {"version": "1"}))
+        assert "has changed since" in words(operator.post(address(head, "close/"), {"version": "1"}))
         assert WorkflowInstance.objects.get().status == "suspended"
 
     def test_one_whose_start_failed(self, scene: Scene, operator: Client) -> None:
@@ -317,9 +323,9 @@ class TestTasks:
         head = scene.begin(ORDER, x=1)
         scene.command(head, "suspend_item", item=item(head, "S"))
         where = f"{INBOX}{WorkItem.objects.get(element='C').pk}/change/"
-        assert "The plan item around it is suspended" in words(operator.get(where))
+        assert "The plan item that contains it is suspended" in words(operator.get(where))
         answer = operator.post(where, {"answer-amount": "5"})
-        assert "That is not possible now: The task is in a suspended item of the case." in words(answer)
+        assert "Not possible now: The task is in a suspended item of the case." in words(answer)
 
 
 class TestDefinitions:

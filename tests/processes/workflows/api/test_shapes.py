@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from processes.workflows.api.shapes import LONGEST_LOCK, MOST_TASKS
+from processes.workflows.engine.event_names import LONGEST_TYPE
 from processes.workflows.engine.execution import limits
 from processes.workflows.engine.execution.limits import MAX_DEPTH, MAX_NAME, MAX_VARIABLES
 from processes.workflows.services.events.receive import LONGEST_ID, LONGEST_RECORD
-from processes.workflows.services.steps import LONGEST_TYPE
 from tests.processes.workflows.process_files import chain, user
 from tests.sensors.api.callers import Caller, service
 

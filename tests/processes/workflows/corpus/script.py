@@ -76,10 +76,10 @@ def _read_scripts(key: str) -> Iterator[Script]:
     _, *parts = (FOLDER / "scripts" / f"{key}.txt").read_text().split("\n# ")
     for part in parts:
         title, *lines = part.splitlines()
-        yield Script(key, title, tuple(_read_step(line) for line in lines if line.strip()))
+        yield Script(key, title, tuple(read_step(line) for line in lines if line.strip()))
 
 
-def _read_step(line: str) -> ScriptStep:
+def read_step(line: str) -> ScriptStep:
     command, arrow, expected = line.partition("->")
     if not arrow:
         raise ValueError(f"no arrow: {line}")

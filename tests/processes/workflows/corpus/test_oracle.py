@@ -61,7 +61,6 @@ OTHERWISE = {
     "A message reaches everything that waits for it; by the standard one.": ("catch-message-twice",),
     "Its end events throw no signals.": ("end-by-signal: what waits in the instance hears it",),
     "Several flows cannot leave a task.": ("flow-conditions-at-a-task", "flow-implicit-split-and-merge"),
-    "A second token on the same flow of a join is lost; it says so itself.": ("parallel-join-excess-token",),
     "The second time it is passed, a parallel join does not wait for every flow.": ("parallel-join-in-a-loop",),
     "A throw event is completed before its signal interrupts what it lies in; either is right.": (
         "throw-signal-out-of-a-sub-process",

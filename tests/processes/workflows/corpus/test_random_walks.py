@@ -32,7 +32,7 @@ def assert_whole_on_a_walk(key: str, random: Random) -> None:
         at += timedelta(minutes=random.randrange(100))
         if state is not None and "tokens" not in state and random.random() < 0.7:
             state = None  # it is over: another one
-        command = _choose(key, state, random)
+        command = choose_command(key, state, random)
         before = copy.deepcopy((state, command))
         try:
             outcome = run_command(library, state, command, at)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def assert_whole_on_a_walk(key: str, random: Random) -> None:
         _check(state)
 
 
-def _choose(key: str, state: dict[str, Any] | None, random: Random) -> dict[str, Any]:
+def choose_command(key: str, state: dict[str, Any] | None, random: Random) -> dict[str, Any]:
     variables = _variables(key, random)
     if state is None:
         starts = [None, *library(key, 1)[0].starts.get(key, ())]

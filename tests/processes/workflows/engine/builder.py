@@ -61,13 +61,15 @@ def user(key: str, **more: Any) -> Part:
 
 
 def script(key: str, **assigns: str) -> Part:
-    given = tuple(Assignment(name, compile_expression(text)) for name, text in assigns.items())
-    return node(NodeKind.SCRIPT_TASK, key, assigns=given)
+    return node(NodeKind.SCRIPT_TASK, key, assigns=assignments(assigns))
 
 
 def service(key: str, handler: str, inputs: dict[str, str] | None = None, **more: Any) -> Part:
-    given = tuple(Assignment(name, compile_expression(text)) for name, text in (inputs or {}).items())
-    return node(NodeKind.SERVICE_TASK, key, handler=handler, inputs=given, **more)
+    return node(NodeKind.SERVICE_TASK, key, handler=handler, inputs=assignments(inputs or {}), **more)
+
+
+def assignments(texts: dict[str, str]) -> tuple[Assignment, ...]:
+    return tuple(Assignment(name, compile_expression(text)) for name, text in texts.items())
 
 
 def start(key: str, event: BpmnEvent | None = None, **more: Any) -> Part:
@@ -82,8 +84,8 @@ def catch(key: str, event: BpmnEvent) -> Part:
     return node(NodeKind.CATCH, key, event=event)
 
 
-def throw(key: str, event: BpmnEvent | None = None) -> Part:
-    return node(NodeKind.THROW, key, event=event)
+def throw(key: str, event: BpmnEvent | None = None, **inputs: str) -> Part:
+    return node(NodeKind.THROW, key, event=event, inputs=assignments(inputs))
 
 
 def boundary(key: str, attached_to: str, event: BpmnEvent, **more: Any) -> Part:

@@ -85,7 +85,21 @@ class TestParseCycle:
         assert (cycle.text, cycle.interval) == ("P1D", Duration(rest=timedelta(days=1)))
 
     @pytest.mark.parametrize(
-        "text", ["", "R", "R/", "R3", "PT10M", "R0/PT1H", "R/PT0S", "R/PT0.5S", "R-1/PT1H", "R/x/PT1H", "0 0 * * *"]
+        "text",
+        [
+            "",
+            "R",
+            "R/",
+            "R3",
+            "PT10M",
+            "R0/PT1H",
+            "R/PT0S",
+            "R/PT0.5S",
+            "R-1/PT1H",
+            "R/x/PT1H",
+            "0 0 * *",
+            "0 25 * * *",
+        ],
     )
     def test_refuses_everything_else(self, text: str) -> None:
         with pytest.raises(NotIso):

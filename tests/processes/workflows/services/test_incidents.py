@@ -1,10 +1,15 @@
+from typing import Any
+
 import pytest
 
 from notifications.errors import DecisionNeeded
 from notifications.models import Alert
 from notifications.services.alerts import resolve_alert
 from processes.workflows import errors
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer
+from processes.workflows.services import commands
+from processes.workflows.services.incidents import open_incident
 from tests.processes.workflows.process_files import chain, flow, process, script, timer, user
 from tests.processes.workflows.scene import Scene
 from tests.staff import signed_in
@@ -38,16 +43,34 @@ class TestOpenIncident:
         alert = Alert.objects.get()
         assert (alert.kind, alert.subject) == ("workflow.incident", f"workflow/{head.id}")
 
+    def test_names_things_as_people_know_them(self, scene: Scene) -> None:
+        named = DIVIDES.replace(b'<scriptTask id="s"', b'<scriptTask id="s" name="Share it out"')
+        scene.complete(scene.begin(named.replace(b'name="p"', b'name="Sharing"'), x=0, record="r1"))
+        detail = Alert.objects.get().detail
+        assert (detail["definition"], detail["element"]) == ("Sharing", "Share it out")
+
     def test_the_start_page_shows_it(self, scene: Scene) -> None:
         scene.complete(scene.begin(DIVIDES, x=0))
         page = signed_in("administrator").get("/admin/").content.decode()
         assert f"/admin/workflows/workflowinstance/{WorkflowInstance.objects.get().pk}/change/" in page
-        assert "every follower has taken" not in page
+        assert "every event has been processed" not in page
 
     def test_the_alert_is_closed_by_who_settles_it_alone(self, scene: Scene) -> None:
         scene.complete(scene.begin(DIVIDES, x=0))
         with pytest.raises(DecisionNeeded):
             resolve_alert(Alert.objects.get().pk, "staff:olga")
+
+    def test_one_that_was_overtaken_is_tried_again_instead(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        head = scene.begin(DIVIDES, x=0)
+
+        def corrected_first(*args: Any, **options: Any) -> Head | None:
+            monkeypatch.undo()
+            scene.command(head, "set_variables", variables={"x": 5})
+            return open_incident(*args, **options)
+
+        monkeypatch.setattr(commands, "open_incident", corrected_first)
+        scene.complete(head)
+        assert (scene.waits_at(head), WorkflowIncident.objects.count()) == (["b"], 0)
 
     def test_the_same_failure_again_is_counted(self, scene: Scene) -> None:
         head = scene.begin(DIVIDES, x=0)

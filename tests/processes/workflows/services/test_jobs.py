@@ -55,6 +55,12 @@ class TestRunDueJobs:
         assert (item.retries, "ZeroDivisionError" in item.last_error) == (2, True)
         assert scene.head(head).status == "active"
 
+    def test_the_file_may_say_how_often(self, scene: Scene) -> None:
+        name, task = service("s", "double", x="x")
+        head = scene.begin(chain("p", (name, task.replace("<serviceTask", '<serviceTask postern:retry="1"'))), x=0)
+        run_due_jobs()
+        assert (scene.head(head).status, WorkItem.objects.get().retries) == ("incident", 0)
+
     def test_the_last_failure_is_an_incident(self, scene: Scene) -> None:
         head = scene.begin(DOUBLE, x=0)
         for _ in range(3):
@@ -87,6 +93,16 @@ class TestRunDueJobs:
         head = scene.begin(source, x=None)
         run_due_jobs()
         assert scene.waits_at(head) == ["a"]
+
+    def test_an_error_that_nothing_catches_is_an_incident_whose_retry_runs_the_handler_again(
+        self, scene: Scene, seen: list[Job]
+    ) -> None:
+        head = scene.begin(chain("p", service("s", "double"), user("a")), x=None)
+        run_due_jobs()
+        assert WorkflowIncident.objects.get().reason == "Nothing catches the error empty."
+        scene.command(head, "retry_incident", note="filled in", variables={"x": 2})
+        run_due_jobs()
+        assert (scene.waits_at(head), len(seen)) == (["a"], 2)
 
     def test_a_cancelled_job_is_not_run(self, scene: Scene, seen: list[Job]) -> None:
         scene.command(scene.begin(DOUBLE, x=1), "terminate")

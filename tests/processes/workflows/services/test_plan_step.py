@@ -1,8 +1,8 @@
 import pytest
 
 from notifications.models import Event
-from processes.workflows.models import WorkflowEffect
-from tests.processes.workflows.process_files import chain, service, signal, signalled
+from processes.workflows.models import WorkflowEffect, WorkItem
+from tests.processes.workflows.process_files import chain, service, signal, signalled, user
 from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -27,3 +27,20 @@ class TestThrownEvents:
         head = scene.begin(chain("p", service("s", "event", type="name")), name="x" * 90)
         assert head.status == "incident"
         assert not Event.objects.filter(type__startswith="custom.").exists()
+
+
+class TestSearchOfTasks:
+    def test_has_names_record_definition_and_short_variables(self, scene: Scene) -> None:
+        scene.begin(chain("order", user("check")), record="A-7", customer="Acme", paid=True, lines=[1], text="x" * 101)
+        assert WorkItem.objects.get().search.split("\n") == [
+            "Check",
+            "check",
+            "A-7",
+            "order",
+            "customer=Acme",
+            "paid=True",
+        ]
+
+    def test_is_cut(self, scene: Scene) -> None:
+        scene.begin(chain("order", user("check")), **{f"v{number}": "x" * 90 for number in range(20)})
+        assert len(WorkItem.objects.get().search) == 1000

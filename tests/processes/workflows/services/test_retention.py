@@ -4,11 +4,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from processes.workflows.models import ReceivedEvent, WorkflowBody, WorkflowInstance, WorkflowVersion, WorkItem
+from processes.workflows.models import (
+    BatchItem,
+    ReceivedEvent,
+    WorkflowBatch,
+    WorkflowBody,
+    WorkflowInstance,
+    WorkflowVersion,
+    WorkItem,
+)
 from processes.workflows.services.events.receive import receive_event
 from processes.workflows.services.retention import expire_workflows
 from tests.processes.workflows.process_files import chain, user
 from tests.processes.workflows.scene import Scene
+from tests.processes.workflows.services.batches.steps import do, make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -45,6 +54,18 @@ class TestExpireWorkflows:
         ReceivedEvent.objects.filter(event_id="1").update(received_at=LONG_AGO)
         expire_workflows()
         assert ReceivedEvent.objects.get().event_id == "2"
+
+    def test_batches_expire_and_dry_runs_sooner(self, scene: Scene) -> None:
+        head = scene.begin(TASK)
+        tried, done, under_way = do("suspend", head, dry_run=True), do("suspend", head), make("resume", head)
+        WorkflowBatch.objects.update(created_at=timezone.now() - timedelta(days=2))
+        expire_workflows()
+        assert set(WorkflowBatch.objects.values_list("pk", flat=True)) == {done.pk, under_way.pk}
+        assert not BatchItem.objects.filter(batch=tried.pk).exists()
+        WorkflowBatch.objects.update(created_at=LONG_AGO)
+        expire_workflows()
+        assert WorkflowBatch.objects.get().pk == under_way.pk
+        assert BatchItem.objects.get().batch_id == under_way.pk
 
     def _finish(self, scene: Scene) -> None:
         head = scene.begin(TASK, big="x" * 3000)

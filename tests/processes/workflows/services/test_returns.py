@@ -1,15 +1,19 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from config.common.errors import Invalid
+from notifications.models import Alert
 from processes.workflows import errors
 from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkItem
 from processes.workflows.presentation import present_difference, present_version
 from processes.workflows.selectors import find_ancestors, get_version
+from processes.workflows.services.effects import dispatch
 from processes.workflows.services.effects.dispatch import dispatch_due_effects
+from processes.workflows.services.effects.handlers import dispatch_alert
 from processes.workflows.services.returns import preview_return, return_instance
 from processes.workflows.services.work_items import complete_external_task, fetch_external_tasks
 from tests.processes.workflows.process_files import chain, script, service, timer, user
@@ -78,6 +82,20 @@ class TestReturnInstance:
         back(head, 1)
         dispatch_due_effects()
         assert WorkflowEffect.objects.get().status == "cancelled"
+
+    def test_an_effect_that_is_just_being_dispatched_does_not_leave(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        head = scene.begin(ALERTS)
+        scene.complete(head)
+
+        def return_first(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
+            back(head, 1)
+            dispatch_alert(effect, instance, inputs)
+
+        monkeypatch.setitem(dispatch._HANDLERS, WorkflowEffect.Kind.ALERT, return_first)
+        dispatch_due_effects()
+        assert (WorkflowEffect.objects.get().status, Alert.objects.count()) == ("cancelled", 0)
 
     def test_an_effect_of_a_branch_that_counts_again_leaves_after_all(self, scene: Scene) -> None:
         head = scene.begin(ALERTS)

@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from processes.workflows.models import WorkflowInstance, WorkflowStartTimer, WorkflowTimer
+from processes.workflows.services import timers
 from processes.workflows.services.timers import fire_due_timers, start_due_instances
 from tests.processes.workflows.process_files import chain, flow, process, started_at, timer, user
 from tests.processes.workflows.scene import Scene
@@ -54,6 +55,26 @@ class TestFireDueTimers:
         assert due_at is not None
         assert due_at > timezone.now()
 
+    def test_whoever_comes_late_leaves_the_timer_of_the_next_round(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It was suspended when it was to fire, and resumed before the row was looked at again."""
+        head = scene.begin(WAITS)
+        scene.command(head, "suspend")
+        reconcile = timers._reconcile
+
+        def resumed_first(timer: WorkflowTimer) -> None:
+            scene.command(head, "resume")
+            WorkflowTimer.objects.update(due_at=timezone.now() - timedelta(seconds=1), fence=timer.fence + 1)
+            reconcile(timer)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(timers, "_reconcile", resumed_first)
+            scene.pass_time(head, seconds=1)
+        assert WorkflowTimer.objects.get().due_at is not None
+        fire_due_timers()
+        assert scene.waits_at(head) == ["a"]
+
     def test_a_suspended_instance_keeps_its_timers(self, scene: Scene) -> None:
         head = scene.begin(WAITS)
         scene.command(head, "suspend")
@@ -85,6 +106,21 @@ class TestStartDueInstances:
         start_due_instances()
         assert WorkflowInstance.objects.count() == 1
         assert WorkflowStartTimer.objects.get().next_at > timezone.now()
+
+    def test_whoever_dies_in_it_has_done_nothing(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        scene.publish(chain("p", user("a"), start=started_at("<timeDuration>PT1H</timeDuration>")))
+        self._pass_time()
+
+        def die(*args: object, **options: object) -> None:
+            raise SystemExit
+
+        with monkeypatch.context() as patch:
+            patch.setattr(timers, "_start_by_timer", die)
+            with pytest.raises(SystemExit):
+                start_due_instances()
+        self._pass_time()
+        start_due_instances()
+        assert (WorkflowInstance.objects.count(), WorkflowStartTimer.objects.count()) == (1, 0)
 
     def _pass_time(self) -> None:
         past = timezone.now() - timedelta(seconds=1)

@@ -10,9 +10,11 @@ from processes.workflows.heads import Head, clear_head_cache
 from processes.workflows.ids import public_id
 from processes.workflows.models import WorkflowIncident, WorkItem
 from processes.workflows.presentation import present_fetched
+from processes.workflows.services import work_items
 from processes.workflows.services.work_items import (
     FetchedTask,
     complete_external_task,
+    extend_lock,
     fail_external_task,
     fetch_external_tasks,
 )
@@ -119,6 +121,29 @@ class TestFailExternalTask:
         (again,) = fetch()
         assert (again.item.retries, again.item.last_error) == (2, "out of stock")
 
+    def test_the_file_says_how_often_where_the_worker_does_not(self, scene: Scene) -> None:
+        name, task = service("s", "external", "stock")
+        often = task.replace("<serviceTask", '<serviceTask postern:retry="PT1M,PT1H"')
+        head = scene.begin(chain("p", (name, often)))
+        pauses = []
+        for _ in range(3):
+            (fetched,) = fetch()
+            fail_external_task(
+                task=fetched.item.public_id, worker="w", error="no", retries=None, delay=None, at=timezone.now()
+            )
+            item = WorkItem.objects.get()
+            pauses.append(item.due_at and round((item.due_at - timezone.now()) / MINUTE))
+            if item.due_at is not None:
+                WorkItem.objects.update(due_at=timezone.now() - MINUTE)
+        assert (pauses, scene.head(head).status) == ([1, 60, None], "incident")
+
+    def test_what_the_worker_says_comes_first(self, scene: Scene) -> None:
+        name, task = service("s", "external", "stock")
+        scene.begin(chain("p", (name, task.replace("<serviceTask", '<serviceTask postern:retry="R5/PT1H"'))))
+        fail(fetch()[0], retries=1, delay=0)
+        (again,) = fetch()
+        assert again.item.retries == 1
+
     def test_with_no_tries_left_it_is_an_incident(self, scene: Scene) -> None:
         head = scene.begin(STOCK, x=1)
         fail(fetch()[0], retries=0)
@@ -132,6 +157,56 @@ class TestFailExternalTask:
         (again,) = fetch()
         assert again.item.retries == 1
         assert complete(again).status == "active"
+
+    def test_one_who_is_overtaken_meanwhile_is_told_so(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        scene.begin(STOCK, x=1)
+        task = fetch()[0]
+        overtake_after_the_look(monkeypatch)
+        with pytest.raises(errors.NotLocked):
+            fail(task, retries=2, delay=60)
+        item = WorkItem.objects.get(element="s")
+        assert (item.worker, item.last_error) == ("next", "")
+
+    @pytest.mark.parametrize("command", ["suspend", "terminate"])
+    def test_one_whose_task_is_withheld_or_closed_meanwhile_is_told_so(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        head = scene.begin(STOCK, x=1)
+        task = fetch()[0]
+        look = work_items._get_locked_task
+
+        def commanded_after(*args: Any) -> WorkItem:
+            item = look(*args)
+            scene.command(head, command)
+            return item
+
+        monkeypatch.setattr(work_items, "_get_locked_task", commanded_after)
+        with pytest.raises(errors.NotLocked):
+            fail(task, retries=2)
+        assert WorkItem.objects.get(element="s").due_at is None, "nobody is offered it again"
+
+
+class TestExtendLock:
+    def test_one_who_is_overtaken_meanwhile_is_told_so(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        scene.begin(STOCK, x=1)
+        task = fetch()[0]
+        overtake_after_the_look(monkeypatch)
+        with pytest.raises(errors.NotLocked):
+            extend_lock(task=task.item.public_id, worker="w", lock=60 * MINUTE)
+        assert WorkItem.objects.get(element="s").due_at < timezone.now() + 2 * MINUTE
+
+
+def overtake_after_the_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let another worker take the work between the look whose it is, and the write."""
+    look = work_items._get_locked_task
+
+    def overtaken_after(*args: Any) -> WorkItem:
+        item = look(*args)
+        WorkItem.objects.update(due_at=timezone.now() - MINUTE)
+        fetch("next")
+        return item
+
+    monkeypatch.setattr(work_items, "_get_locked_task", overtaken_after)
 
 
 class TestRestoredDatabase:

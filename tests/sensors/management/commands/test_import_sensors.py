@@ -46,12 +46,19 @@ class TestImportSensorsCommand:
         assert [line.split(":")[0] for line in told] == ["line 2", "line 3"]
         assert not Sensor.objects.exists()
 
+    def test_skips_bad_lines_where_asked_and_names_them(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file.write_text("id,address\na,Here\nb,\nc,There\n")
+        call_command("import_sensors", str(file), "--skip-bad")
+        told = capsys.readouterr()
+        assert told.out == "2 created, 0 changed, 0 unchanged\n"
+        assert [line.split(":")[0] for line in told.err.splitlines()] == ["line 3"]
+
     def test_counts_the_bad_lines_that_it_does_not_name(
         self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("sensors.services.file_imports.BAD_LINES_NAMED", 2)
         file.write_text("id,address\n" + "a-b,Here\n" * 5)
-        with pytest.raises(CommandError, match="5 lines are bad"):
+        with pytest.raises(CommandError, match="5 lines have errors"):
             call_command("import_sensors", str(file))
         assert len(capsys.readouterr().err.splitlines()) == 2
 
@@ -69,7 +76,7 @@ class TestImportSensorsCommand:
         with pytest.raises(CommandError, match="at most 1 rows"):
             call_command("import_sensors", str(file))
         monkeypatch.setattr("sensors.services.sheets.LARGEST_FILE", 10)
-        with pytest.raises(CommandError, match="Larger than 10 bytes"):
+        with pytest.raises(CommandError, match="Larger than the maximum of 10 bytes"):
             call_command("import_sensors", str(file))
 
     @pytest.mark.parametrize(("content", "word"), [(None, "No such file"), (b"\xff", "UTF-8")])

@@ -89,7 +89,8 @@ class TestRunHistory:
         process = start(product)
         assert wait_until(lambda: count_of("s0") == MESSAGES + SPOOLED, 60), product.read_log()
         assert count_of(f"s{SIGNALS - 1}") == MESSAGES + SPOOLED
-        assert peak_memory(process) < 200 * MB
+        # Most of it is what a process of ours is: the modules. All messages at once would take as much again.
+        assert peak_memory(process) < 240 * MB
         process.send_signal(signals.SIGTERM)
         assert process.wait(10) == 0, product.read_log()
 

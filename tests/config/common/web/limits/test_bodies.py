@@ -5,7 +5,7 @@ import pytest
 
 from config.common.errors import TooLarge
 from config.common.web.limits import bodies
-from config.common.web.limits.bodies import MEMORY_PER_BODY, Body, HungUp, Spool, _Pace
+from config.common.web.limits.bodies import MEMORY_PER_BODY, Body, HungUp, Spool
 from config.common.web.limits.errors import BodyStalled, Busy
 from config.common.web.limits.shares import Caller, Standing
 
@@ -118,16 +118,6 @@ class TestFiles:
         await asyncio.sleep(0.1)
         owed = spool._callers._next_at["anne"] - asyncio.get_running_loop().time()
         assert owed < 2.5, "the burst, and nothing of the five that were read no further"
-
-    async def test_who_has_nothing_to_wait_for_is_forgotten_once_there_are_many(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(bodies, "MOST_PACES", 2)
-        pace = _Pace(1e9, burst=1e9)
-        for number in range(10):
-            await pace.rest(f"caller {number}", 1)
-            await asyncio.sleep(0.001)
-        assert len(pace._next_at) <= 3
 
     async def test_what_is_small_waits_for_nothing(self) -> None:
         spool = Spool(body_rate=1, body_burst=0)

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ from config.common.correlation import correlation_id
 from config.common.web.limits.bodies import Spool
 from config.common.web.limits.buckets import Buckets
 from config.common.web.limits.callers import known_callers
-from config.common.web.limits.calls import Gate, Limits, given_caller, take_body
+from config.common.web.limits.calls import SMALL_ANSWER, Gate, Limits, given_caller, take_body
 from config.common.web.limits.errors import Busy
+from config.common.web.limits.pace import Pace
+from config.common.web.limits.refusals import REPEATED_AFTER, REPEATED_SECONDS
 from config.common.web.limits.shares import Caller as Known
 from config.common.web.limits.shares import Standing
 
@@ -95,7 +98,7 @@ class TestBodyLimit:
         caller = Caller(*[b"x" * 1024] * 20_000, transfer_encoding="chunked")
         await caller.call(limited(reading))
         assert (caller.status, caller.error["code"], caller.headers[b"connection"]) == (413, "too_large", b"close")
-        assert "Larger than 10 bytes" in caller.error["message"]
+        assert "Larger than the maximum of 10 bytes" in caller.error["message"]
         assert caller.read < 9_000_000, "a little is read on, so that the caller gets to see the answer"
 
     async def test_the_app_does_not_begin_before_the_body_is_whole(self) -> None:
@@ -176,6 +179,37 @@ class TestPatience:
         caller.reads = False
         await asyncio.wait_for(caller.call(limited(streaming, reader_patience=0.05)), 5)
         assert len(caller.got) == 1
+
+
+class TestLargeAnswers:
+    async def test_of_one_caller_are_sent_at_its_rate_after_a_burst_and_nobody_else_waits(self) -> None:
+        rested: list[tuple[str, int]] = []
+
+        class Noted(Pace):
+            async def rest(self, name: str, size: int) -> float:
+                rested.append((name, size))
+                return await super().rest(name, size)
+
+        async def answering(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for _ in range(4):
+                await send({"type": "http.response.body", "body": b"x" * SMALL_ANSWER, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+        known_callers.remember(b"Bearer anne", "key anne")
+        app = limited(answering, answers=Noted(20 * SMALL_ANSWER, burst=3 * SMALL_ANSWER))
+        took = []
+        for name in ("anne", "anne", "ben"):
+            began = time.monotonic()
+            await Caller(authorization=f"Bearer {name}").call(app)
+            took.append(time.monotonic() - began)
+        assert took[1] > 0.14 > max(took[0], took[2])
+        assert rested == [("key anne", SMALL_ANSWER)] * 6 + [("", SMALL_ANSWER)] * 3
+
+    async def test_what_is_small_waits_for_nothing(self) -> None:
+        caller = Caller(b"1")
+        await asyncio.wait_for(caller.call(limited(reading, answers=Pace(0.001, burst=0))), 5)
+        assert caller.status == 200
 
 
 class TestCorrelationId:
@@ -275,6 +309,40 @@ class TestRefusedOften:
         for caller in callers:
             await caller.call(app)
         assert [caller.status for caller in callers] == [401, 429]
+
+    async def test_a_key_that_goes_on_is_refused_from_memory_for_a_while_and_nobody_else(self) -> None:
+        looked: list[str] = []
+
+        async def check_head(scope: Any, caller: Known) -> Any:
+            looked.append(caller.name)
+            return {"type": "http.response.start", "status": 403, "headers": [(b"x-own", b"1")]}, b"{}"
+
+        known_callers.remember(b"Bearer anne", "key anne")
+        now = [1000.0]
+        buckets = Buckets(rate=0.001, burst=100, clock=lambda: now[0])
+        app = Limits(reading, body_limits=[("/", 200_000)], check_head=check_head, refused=buckets)
+        app._refusals._clock = lambda: now[0]
+
+        async def call(key: str, query: bytes = b"") -> Caller:
+            body = b"x" * 100_000
+            caller = Caller(
+                body, path="/api/v1/x/", query=query, content_length="100000", authorization=f"Bearer {key}"
+            )
+            await caller.call(app)
+            return caller
+
+        for _ in range(REPEATED_AFTER + 1):
+            await call("anne")
+        assert len(looked) == REPEATED_AFTER + 1
+        repeated = await call("anne")
+        assert (repeated.status, repeated.headers[b"x-own"], repeated.headers[b"connection"]) == (403, b"1", b"close")
+        assert len(repeated.headers[b"x-correlation-id"]) == 32
+        assert len(looked) == REPEATED_AFTER + 1
+        await call("anne", b"other=1")
+        await call("ben")
+        now[0] += REPEATED_SECONDS + 0.1
+        await call("anne")
+        assert len(looked) == REPEATED_AFTER + 4
 
     async def test_what_is_answered_is_not_counted(self) -> None:
         app = Limits(reading, body_limits=LIMITS, refused=Buckets(rate=1, burst=1))

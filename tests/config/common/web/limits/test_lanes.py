@@ -47,7 +47,19 @@ async def test_each_kind_has_so_many_and_not_one_more(lane: str, calls: int) -> 
             await held.enter_async_context(chosen.lend(Caller("proxy", Standing.CROWD)))
 
 
-@pytest.mark.parametrize("lane", ["api", "large", "pages"])
+async def test_a_caller_has_one_large_call_at_once_however_many_are_free() -> None:
+    chosen = make_lanes(api=1, large=12, pages=1, sign_in=1, metrics=1).large
+    chosen._patience = 0.02
+    anne, ben = Caller("anne", Standing.KNOWN), Caller("ben", Standing.KNOWN)
+    async with chosen.lend(anne):
+        with pytest.raises(Busy):
+            async with chosen.lend(anne):
+                pass
+        async with chosen.lend(ben):
+            pass
+
+
+@pytest.mark.parametrize("lane", ["api", "pages"])
 async def test_whoever_takes_much_of_the_processor_in_any_of_them_has_few_in_each(lane: str) -> None:
     lanes = make_lanes(api=12, large=12, pages=12, sign_in=1, metrics=1)
     chosen: Slots = getattr(lanes, lane)

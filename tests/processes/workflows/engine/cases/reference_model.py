@@ -185,7 +185,7 @@ class ReferenceModel:
         item = one.item
         leaves = transition in ("start", "enable") or (transition == "occur" and item.kind == "milestone")
         parent = self._parent(one)
-        ends = transition in ("complete", "terminate", "exit") and parent is not None and parent.is_live
+        ends = transition in ("complete", "terminate") and parent is not None and parent.is_live
         if (leaves if item.entry else ends and item.kind == "human") and self._applies(item.repeats):
             self.to_come.append(item.key)
 

@@ -38,6 +38,7 @@ suspend_item      .           .           .           suspended   .           . 
 resume_item       .           .           .           .           active      .           .           .
 terminate_item    .           .           .           terminated  .           .           .           .
 complete_item     .           .           .           completed   .           .           .           .
+reactivate_item   .           .           .           .           .           .           .           active
 """
 OF_MILESTONES_AND_LISTENERS = """
                   available   suspended   completed   terminated
@@ -49,6 +50,7 @@ suspend_item      suspended   .           .           .
 resume_item       .           available   .           .
 terminate_item    terminated  .           .           .
 complete_item     .           .           .           .
+reactivate_item   .           .           .           .
 """
 ITEMS = [(kind, state) for kind in (*ACTIVITIES, *OCCURRENCES) for state in list_reachable_states(kind)]
 COMMANDS = sorted({command for _, command in read_table(OF_STAGES_AND_TASKS)})
@@ -126,6 +128,7 @@ suspend           suspended   .           .           .           .
 resume            .           active      .           .           .
 terminate         terminated  terminated  .           .           .
 close             .           closed      closed      closed      .
+reactivate        .           active      .           active      .
 set_variables     active      suspended   .           .           .
 """
 OF_PLANS = """
@@ -138,6 +141,7 @@ suspend_item      suspended   .           .           .           .
 resume_item       .           .           .           .           .
 terminate_item    terminated  .           .           .           .
 complete_item     .           .           .           .           .
+reactivate_item   .           .           .           .           .
 """
 
 
@@ -180,6 +184,32 @@ class TestCommandsToTheCase:
         driver = CaseDriver.of(human("A", manual=True), listener("L"))
         assert driver.item("complete_item", "plan").status == "completed"
         assert driver.plan == {"A": "terminated", "L": "terminated"}
+
+    def test_a_terminated_case_goes_on_with_what_had_not_been_done(self) -> None:
+        driver = CaseDriver.of(human("A"), human("B"), human("C", manual=True), milestone("M"))
+        driver.complete("A").do("terminate").do("reactivate")
+        assert (driver.status, driver.tasks) == ("active", ["B"])
+        assert driver.plan == {"A": "completed", "B": "active", "C": "enabled", "M": "completed"}
+        driver.complete("B").item("start", "C").complete("C")
+        assert driver.status == "completed"
+
+    def test_what_was_terminated_before_the_case_ended_does_not_begin_again(self) -> None:
+        driver = CaseDriver.of(human("A"), human("B")).item("terminate_item", "A").do("terminate").do("reactivate")
+        assert (driver.plan, driver.tasks) == ({"A": "terminated", "B": "active"}, ["B"])
+
+    def test_a_stage_begins_again_as_a_whole(self) -> None:
+        driver = CaseDriver.of(stage("S", human("A"), human("B"))).complete("A").do("terminate").do("reactivate")
+        assert (driver.status, sorted(driver.tasks)) == ("active", ["A", "B"])
+
+    def test_a_suspended_case_is_resumed_by_it(self) -> None:
+        driver = CaseDriver.of(human("A")).do("suspend").do("reactivate")
+        assert (driver.status, driver.tasks) == ("active", ["A"])
+
+    def test_it_may_end_again_and_go_on_again(self) -> None:
+        driver = CaseDriver.of(human("A"))
+        for _ in range(3):
+            driver.do("terminate").do("reactivate")
+        assert (driver.status, driver.tasks, len(driver.state["items"])) == ("active", ["A"], 2)
 
     def test_nothing_is_left_to_do_in_a_case_that_has_ended(self) -> None:
         for state in ("completed", "terminated", "closed"):

@@ -24,6 +24,7 @@ resume            .           .           .           .           active      . 
 complete          .           .           .           completed   .           .           .           .           .
 terminate         .           .           .           terminated  .           .           .           .           .
 fault             .           .           .           failed      .           .           .           .           .
+reactivate        .           .           .           .           .           .           .           active      .
 exit              terminated  terminated  terminated  terminated  terminated  .           .           terminated  .
 occur             .           .           .           .           .           .           .           .           .
 parentSuspend     suspended   suspended   suspended   suspended   .           .           .           .           .
@@ -44,6 +45,7 @@ resume            .           .           .           .           available   . 
 complete          .           .           .           .           .           .           .           .           .
 terminate         terminated  .           .           .           .           .           .           .           .
 fault             .           .           .           .           .           .           .           .           .
+reactivate        .           .           .           .           .           .           .           .           .
 exit              .           .           .           .           .           .           .           .           .
 occur             completed   .           .           .           .           .           .           .           .
 parentSuspend     suspended   .           .           .           .           .           .           .           .
@@ -66,6 +68,7 @@ resume            .           .           .           .           active      . 
 complete          .           .           .           completed   .           .           .           .           .
 terminate         .           .           .           terminated  terminated  .           .           .           .
 fault             .           .           .           .           .           .           .           .           .
+reactivate        .           .           .           .           active      active      active      .           .
 exit              .           .           .           terminated  terminated  .           .           .           .
 occur             .           .           .           .           .           .           .           .           .
 parentSuspend     .           .           .           suspended   .           .           .           .           .

@@ -3,7 +3,7 @@
 import pytest
 
 from processes.workflows.engine.runner import CommandRejected
-from tests.processes.workflows.case_files import case, human, listener, process_task, stage
+from tests.processes.workflows.case_files import case, human, listener, milestone, process_task, stage
 from tests.processes.workflows.engine.cases.case_driver import CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
 
@@ -60,3 +60,28 @@ class TestSuspendItem:
         driver.complete("carry", ok=False).item("suspend_item", "S").item("occur", "Stop")
         assert driver.states("S", "P") == ["suspended", "failed"]
         assert driver.item("resume_item", "S").states("S", "P") == ["active", "failed"]
+
+
+class TestExit:
+    @pytest.mark.parametrize(
+        "part",
+        [
+            human("A", exit="Stop occur", repeats=True),
+            stage("A", human("B"), exit="Stop occur", repeats=True),
+            process_task("A", "waits", exit="Stop occur", repeats=True),
+        ],
+        ids=["task", "stage", "process task"],
+    )
+    def test_ends_an_item_that_repeats(self, part: str) -> None:
+        driver = CaseDriver(case(part, listener("Stop"), human("Keep")), WAITS).item("terminate_item", "A")
+        assert driver.states("A") == ["active"]
+        assert driver.item("occur", "Stop").states("A") == ["terminated"]
+
+    def test_ends_the_one_that_waits_to_be_entered_too(self) -> None:
+        repeated = human("A", entry="M occur", exit="Stop occur", repeats=True)
+        again = milestone("M", entry="Go occur", repeats=True)
+        driver = CaseDriver.of(repeated, again, listener("Go"), listener("Stop"), human("Keep")).item("occur", "Go")
+        assert [driver.state["items"][key]["state"] for key in driver.keys("A")] == ["active", "available"]
+        driver.item("occur", "Stop")
+        assert [driver.state["items"][key]["state"] for key in driver.keys("A")] == ["terminated"]
+        assert driver.complete("Keep").state.get("tasks") is None

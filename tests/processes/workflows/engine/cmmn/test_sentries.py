@@ -12,12 +12,10 @@ class TestEvents:
     )
     ACTIVITIES = (
         *("create", "enable", "disable", "reenable", "start", "manualStart", "suspend", "resume", "parentSuspend"),
-        *("parentResume", "complete", "terminate", "fault", "exit"),
+        *("parentResume", "complete", "terminate", "fault", "reactivate", "exit"),
     )
     FILES = ("create", "update", "replace", "delete", "addChild", "removeChild")
-    ALL = frozenset(
-        {*MOMENTS, *ACTIVITIES, *FILES, "close", "reactivate", "addReference", "removeReference", "nothing"}
-    )
+    ALL = frozenset({*MOMENTS, *ACTIVITIES, *FILES, "close", "addReference", "removeReference", "nothing"})
 
     @pytest.mark.parametrize(
         ("name", "possible"),

@@ -8,12 +8,14 @@ from processes.workflows.engine.definition import NodeKind, TimerKind
 from processes.workflows.engine.runner import CommandFailed, CommandRejected
 from tests.processes.workflows.engine.builder import (
     TERMINATE,
+    Part,
     boundary,
     catch,
     condition,
     cycle,
     date,
     duration,
+    each,
     end,
     event_based,
     message,
@@ -124,6 +126,24 @@ class TestSignal:
         assert case.trace[1:4] == (("enter", "t"), ("leave", "c"), ("leave", "d"))
         assert [(effect["kind"], effect["name"]) for effect in case.effects] == [("signal", "s")]
 
+    @pytest.mark.parametrize("thrown", [throw("t", signal("s")), end("t", signal("s")), throw("t", message("s"))])
+    def test_carries_nothing_that_the_file_does_not_map(self, thrown: Part) -> None:
+        definition = process(
+            parallel("p"), catch("c", signal("s")), user("a"), thrown, "start > p", "p > c > end", "p > a > t"
+        )
+        case = ProcessDriver(definition, secret=1).complete("a")
+        assert [effect["inputs"] for effect in case.effects] == [{}]
+
+    def test_carries_what_the_file_maps_to_all_that_wait(self) -> None:
+        caught = sub("s", catch("c", signal("s")), user("b"), "start_s > c > b > end_s", loop=each(cardinality="2"))
+        definition = process(
+            parallel("p"), caught, user("a"), throw("t", signal("s"), amount="secret + 1"),
+            "start > p", "p > s > end", "p > a > t > end2",
+        )  # fmt: skip
+        case = ProcessDriver(definition, secret=1).complete("a")
+        assert (case.tasks, case.variables) == (["b", "b"], {"secret": 1, "amount": 2})
+        assert [effect["inputs"] for effect in case.effects] == [{"amount": 2}]
+
     def test_does_not_wait_for_those_who_come_later(self) -> None:
         definition = process(throw("t", signal("s")), catch("c", signal("s")), "start > t > c > end")
         assert ProcessDriver(definition).tokens == ["c"]
@@ -168,7 +188,7 @@ class TestThrow:
         text = "start > t > end" if part.node.kind is NodeKind.THROW else "start > t"  # type: ignore[attr-defined]
         case = ProcessDriver(process(part, text), x=1)  # type: ignore[arg-type]
         [effect] = case.effects
-        assert (effect["kind"], effect["name"], effect["inputs"]) == ("throw", "m", {"x": 1})
+        assert (effect["kind"], effect["name"], effect["inputs"]) == ("throw", "m", {})
         assert case.status == "completed"
 
 

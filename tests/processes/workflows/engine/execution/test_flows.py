@@ -2,11 +2,17 @@
 
 import pytest
 
-from processes.workflows.engine.definition import NodeKind
+from processes.workflows.engine.definition import BpmnEvent, NodeKind
 from processes.workflows.engine.runner import CommandFailed, CommandRejected
 from tests.processes.workflows.engine.builder import (
+    Part,
+    assignments,
     boundary,
+    call,
+    catch,
+    condition,
     duration,
+    event_sub,
     exclusive,
     inclusive,
     message,
@@ -15,7 +21,9 @@ from tests.processes.workflows.engine.builder import (
     process,
     script,
     service,
+    signal,
     start,
+    sub,
     user,
 )
 from tests.processes.workflows.engine.process_driver import START, ProcessDriver
@@ -37,6 +45,15 @@ class TestStart:
     def test_needs_one_plain_start(self) -> None:
         with pytest.raises(CommandRejected, match="exactly one"):
             ProcessDriver(process(start("begun", message("m")), user("a"), "begun > a > end"))
+
+    def test_a_process_of_conditional_starts_begins_where_the_condition_holds(self) -> None:
+        starts = (start("hot", condition("t > 30")), start("cold", condition("t < 0")))
+        definition = process(*starts, user("a"), user("b"), "hot > a > end", "cold > b > end")
+        assert [ProcessDriver(definition, t=t).tasks for t in (40, -1)] == [["a"], ["b"]]
+        with pytest.raises(CommandRejected, match="The condition of no start event holds"):
+            ProcessDriver(definition, t=5)
+        with pytest.raises(CommandRejected, match="The condition of no start event holds"):
+            ProcessDriver(definition)
 
     def test_without_start_events_begins_with_what_nothing_leads_to(self) -> None:
         assert ProcessDriver(process(user("a"), user("b"), user("c"), "a > c", "b > c")).tasks == ["a", "b"]
@@ -111,10 +128,13 @@ class TestHandlers:
         with pytest.raises(CommandFailed, match="s: no route"):
             case.do("fail_job", task=case.task("s"), error="no route")
 
-    def test_a_send_task_throws_its_message(self) -> None:
-        case = ProcessDriver(process(node(NodeKind.SEND_TASK, "s", event=message("m")), "start > s > end"), x=1)
-        [effect] = case.effects
-        assert (effect["kind"], effect["name"], effect["inputs"]) == ("throw", "m", {"x": 1})
+    @pytest.mark.parametrize(("inputs", "carried"), [({}, {}), ({"a": "x + 1"}, {"a": 2})])
+    def test_a_send_task_throws_its_message_with_what_the_file_maps(
+        self, inputs: dict[str, str], carried: dict[str, int]
+    ) -> None:
+        sent = node(NodeKind.SEND_TASK, "s", event=message("m"), inputs=assignments(inputs))
+        [effect] = ProcessDriver(process(sent, "start > s > end"), x=1).effects
+        assert (effect["kind"], effect["name"], effect["inputs"]) == ("throw", "m", carried)
 
 
 class TestFlows:
@@ -194,6 +214,52 @@ class TestParallel:
         case = ProcessDriver(definition)
         assert case.tokens == ["a", "join", "join"]
         assert case.complete("a").tokens == ["b", "join"]
+
+
+class TestStuck:
+    """An exclusive choice into a parallel join: of two tokens that it waits for, one comes."""
+
+    CHOICE = (exclusive("x"), parallel("join"), "start > x", "x > join : left", "x > join default", "join > end")
+
+    def test_what_can_never_move_again_fails_at_its_join(self) -> None:
+        with pytest.raises(CommandFailed, match=r"^join: Nothing in the instance can move any more: .*“x”"):
+            ProcessDriver(process(*self.CHOICE), left=True)
+
+    def test_says_so_when_the_last_thing_that_moved_is_done(self) -> None:
+        definition = process(parallel("p"), user("a"), *self.CHOICE[:2], "start > p", "p > a > end_a", "p > x",
+                             *self.CHOICE[3:])  # fmt: skip
+        case = ProcessDriver(definition, left=True)
+        assert case.tokens == ["a", "join"]
+        with pytest.raises(CommandFailed, match=r"^join: "):
+            case.complete("a")
+
+    def test_in_a_sub_process_and_a_called_process_too(self) -> None:
+        inner = sub("s", *self.CHOICE[:2], "start_s > x", *self.CHOICE[3:5], "join > end_s")
+        with pytest.raises(CommandFailed, match=r"^join: "):
+            ProcessDriver(process(inner, "start > s > end"), left=True)
+        with pytest.raises(CommandFailed, match=r"^join: "):
+            ProcessDriver(process(call("c", "Q"), "start > c > end"), process(*self.CHOICE, key="Q"), left=True)
+
+    @pytest.mark.parametrize(
+        "waits",
+        [user("w"), service("w", "external"), service("w", "job"), catch("w", duration("PT1H")),
+         catch("w", message("m")), catch("w", signal("m")), catch("w", condition("y")),
+         node(NodeKind.RECEIVE_TASK, "w", event=message("m")), call("w", "Q")],
+        ids=["user", "external", "job", "timer", "message", "signal", "condition", "receive", "call"],
+    )  # fmt: skip
+    def test_whatever_waits_beside_it_can_move(self, waits: Part) -> None:
+        definition = process(parallel("p"), waits, *self.CHOICE[:2], "start > p", "p > w > end_w", "p > x",
+                             *self.CHOICE[3:])  # fmt: skip
+        case = ProcessDriver(definition, process(user("b"), "start > b > end", key="Q"), left=True)
+        assert "join" in case.tokens
+
+    @pytest.mark.parametrize("event", [duration("PT1H"), message("m"), signal("m"), condition("y")])
+    def test_an_event_around_it_can_end_it(self, event: BpmnEvent) -> None:
+        inner = sub("s", *self.CHOICE[:2], "start_s > x", *self.CHOICE[3:5], "join > end_s")
+        out = boundary("b", "s", event)
+        assert ProcessDriver(process(inner, out, "start > s > end", "b > end_b"), left=True).tokens == ["join", "s"]
+        handler = event_sub("h", start("hs", event), "hs > end_h")
+        assert ProcessDriver(process(*self.CHOICE, handler), left=True).tokens == ["join"]
 
 
 class TestInclusive:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from processes.workflows.engine.definition import Loop
+from processes.workflows.engine.definition import BpmnEvent, Loop, Trigger
 from processes.workflows.engine.runner import CommandFailed
 from tests.processes.workflows.engine.builder import (
     boundary,
@@ -22,6 +22,7 @@ from tests.processes.workflows.engine.builder import (
     signal,
     start,
     sub,
+    throw,
     user,
 )
 from tests.processes.workflows.engine.process_driver import ProcessDriver
@@ -93,6 +94,46 @@ class TestEventSubProcess:
         handler = event_sub("h", start("hs", cycle("R2/PT1H"), is_interrupting=False), user("b"), "hs > b > end_h")
         case = ProcessDriver(process(user("a"), handler, "start > a > end")).fire("hs").fire("hs")
         assert (case.tasks, case.state.get("timers")) == (["a", "b", "b"], None)
+
+    @pytest.mark.parametrize(
+        "trigger", [cycle("R/P1D"), message("m"), signal("m"), condition("x == 1")], ids=lambda event: event.trigger
+    )
+    def test_nothing_more_begins_when_the_flow_is_over(self, trigger: BpmnEvent) -> None:
+        handler = event_sub("h", start("hs", trigger, is_interrupting=False), user("b"), "hs > b > end_h")
+        other = event_sub("o", start("os", message("other"), is_interrupting=False), user("c"), "os > c > end_o")
+        case = ProcessDriver(process(user("a"), handler, other, "start > a > end")).send("other").complete("a")
+        assert (case.tasks, case.status) == (["c"], "active")
+        assert not case.state.keys() & {"timers", "subscriptions", "conditions"}
+        assert case.complete("c").status == "completed"
+
+    def test_nor_does_an_escalation_begin_one_then(self) -> None:
+        raised = BpmnEvent(Trigger.ESCALATION, name="E")
+        caught = event_sub("h", start("hs", raised, is_interrupting=False), user("b"), "hs > b > end_h")
+        other = event_sub("o", start("os", message("m"), is_interrupting=False), user("c"), throw("t", raised),
+                          "os > c > t > end_o")  # fmt: skip
+        definition = process(user("a"), caught, other, "start > a > end")
+        assert ProcessDriver(definition).send("m").complete("c").tasks == ["a", "b"]
+        assert ProcessDriver(definition).send("m").complete("a").complete("c").status == "completed"
+
+    def test_while_a_token_is_on_its_way_others_begin(self) -> None:
+        handler = event_sub("h", start("hs", message("m"), is_interrupting=False), user("b"), "hs > b > end_h")
+        fork = process(parallel("p"), user("a"), user("z"), handler, "start > p", "p > a > end", "p > z > end2")
+        assert ProcessDriver(fork).send("m").complete("a").send("m").tasks == ["z", "b", "b"]
+
+    def test_one_that_an_earlier_release_kept_armed_begins_nothing(self) -> None:
+        handler = event_sub("h", start("hs", cycle("R/P1D"), is_interrupting=False), user("b"), "hs > b > end_h")
+        case = ProcessDriver(process(user("a"), handler, "start > a > end")).fire("hs")
+        timers = case.state["timers"]
+        case.complete("a").state["timers"] = timers
+        assert (case.fire("hs").tasks, case.state.get("timers")) == (["b"], None)
+        assert case.complete("b").status == "completed"
+
+    def test_a_condition_that_becomes_true_beside_another_with_the_last_step_still_counts(self) -> None:
+        other = event_sub("o", start("os", message("m"), is_interrupting=False), user("c"), "os > c > end_o")
+        handler = event_sub("h", start("hs", condition("x == 1"), is_interrupting=False), user("b"), "hs > b > end_h")
+        definition = process(user("a"), script("t", x="1"), handler, other, "start > a > t")
+        case = ProcessDriver(definition).send("m").complete("a")
+        assert (case.tasks, case.state.get("conditions")) == (["c", "b"], None)
 
     def test_a_condition_that_becomes_true_with_the_last_step_still_counts(self) -> None:
         handler = event_sub("h", start("hs", condition("x == 1")), user("b"), "hs > b > end_h")

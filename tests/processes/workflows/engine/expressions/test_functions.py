@@ -4,7 +4,7 @@ import pytest
 
 from processes.workflows.engine.expressions import ExpressionFailed, compile_expression
 from processes.workflows.engine.expressions.functions import FUNCTIONS
-from tests.processes.workflows.engine.expressions.test_semantics import same
+from tests.processes.workflows.engine.expressions.test_evaluator import same
 
 VALUES = [
     ("len('абв')", 3),
@@ -54,15 +54,15 @@ VALUES = [
 ]
 
 FAILURES = [
-    ("len(1)", "a number has no len"),
-    ("len(missing)", "null has no len"),
+    ("len(1)", "a number has no length"),
+    ("len(missing)", "null has no length"),
     ("lower(1)", "lower is not defined for a number"),
     ("starts_with('a', 1)", "starts_with is not defined for a number"),
     ("ends_with(null, 'a')", "ends_with is not defined for null"),
     ("min(1)", "min is not defined for a number"),
-    ("min(1, 'a')", "min is defined for numbers alone or texts alone"),
-    ("max([true])", "max is defined for numbers alone"),
-    ("max([[1]])", "max is defined for numbers alone"),
+    ("min(1, 'a')", "min takes only numbers or only strings"),
+    ("max([true])", "max takes only numbers"),
+    ("max([[1]])", "max takes only numbers"),
     ("sum('abc')", "sum is not defined for text"),
     ("sum([1, null])", "sum is not defined for null"),
     ("sum([true])", "sum is not defined for a boolean"),

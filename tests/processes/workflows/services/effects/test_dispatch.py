@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model
 
 from messaging.files.paths import path_of
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
@@ -37,7 +38,7 @@ class TestDispatchDueEffects:
         dispatch_due_effects()
         dispatch_due_effects()
         alert = Alert.objects.get()
-        assert (alert.words, alert.count) == (f"Door 12 (workflow p of {head.id})", 1)
+        assert (alert.words, alert.count) == (f"Door 12 (workflow “p” of {head.id})", 1)
 
     def test_owes_a_client_a_message(self, scene: Scene) -> None:
         client = Client.objects.create(name="c", endpoint=Endpoint.objects.create(url="http://127.0.0.1/", secret=b""))
@@ -102,6 +103,41 @@ class TestDispatchDueEffects:
         WorkflowEffect.objects.update(status="waiting", due_at="2020-01-01T00:00Z", left_at=None)
         dispatch_due_effects()
         assert (Message.objects.count(), WorkflowEffect.objects.get().status) == (1, "left")
+
+
+class TestMark:
+    @pytest.mark.parametrize(
+        ("kind", "cut_at", "left"),
+        [
+            ("alert", "raise_alert", Alert),
+            ("webhook", "mark_dispatched", Delivery),
+            ("message", "_insert", Message),
+        ],
+    )
+    def test_stands_with_the_effect(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, kind: str, cut_at: str, left: type[Model]
+    ) -> None:
+        """Whoever is cut off between the two has done neither, and the next one does both."""
+        add_enterprise("acme")
+        endpoint = Endpoint.objects.create(url="http://127.0.0.1/", secret=b"")
+        client = Client.objects.create(name="c", endpoint=endpoint)
+        inputs = {
+            "alert": {"title": "'Look'"},
+            "webhook": {"client": "client"},
+            "message": {"to": "'acme-phone'", "payload": "1"},
+        }
+        scene.begin(chain("p", service("s", kind, **inputs[kind]), user("a")), enterprise="acme", client=client.pk)
+
+        def cut(*args: Any, **options: Any) -> None:
+            raise OperationalError("the connection was cut")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(handlers, cut_at, cut)
+            dispatch_due_effects()
+        assert (WorkflowEffect.objects.get().status, left._default_manager.count()) == ("waiting", 0)
+        WorkflowEffect.objects.update(due_at="2020-01-01T00:00Z")
+        dispatch_due_effects()
+        assert (WorkflowEffect.objects.get().status, left._default_manager.count()) == ("left", 1)
 
 
 @pytest.mark.django_db(transaction=True)

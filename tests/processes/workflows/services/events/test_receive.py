@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from config.common.errors import Invalid
@@ -8,6 +9,7 @@ from config.engines.amqp_messages import AmqpMessage
 from config.records.models import LogEntry
 from notifications.models import Event
 from processes.workflows.models import ReceivedEvent
+from processes.workflows.services.events import receive as receive_module
 from processes.workflows.services.events.amqp import LARGEST, receive_message
 from processes.workflows.services.events.receive import receive_event
 
@@ -30,6 +32,17 @@ class TestReceiveEvent:
 
     def test_the_same_id_of_a_source_counts_once(self) -> None:
         assert receive(id="e1") == receive(id="e1") == "e1"
+        assert (Event.objects.count(), ReceivedEvent.objects.count()) == (1, 1)
+
+    def test_dies_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def die(event: Any) -> None:
+            raise OperationalError("the connection was cut")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(receive_module, "record_event", die)
+            with pytest.raises(OperationalError):
+                receive(id="e1")
+        receive(id="e1")
         assert (Event.objects.count(), ReceivedEvent.objects.count()) == (1, 1)
 
     def test_another_source_has_ids_of_its_own(self) -> None:

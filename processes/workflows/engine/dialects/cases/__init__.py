@@ -1,0 +1,1 @@
+"""CMMN files as other tools write them; `files` is the way in."""

@@ -1,0 +1,1 @@
+"""The expression languages of other engines, read and written in ours."""

@@ -1,0 +1,1 @@
+"""One operation over many instances: chosen, tried out, carried out and undone."""

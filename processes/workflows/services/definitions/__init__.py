@@ -1,0 +1,1 @@
+"""What is published: files as revisions, drafts of drawings, scenarios, decisions; compiled definitions."""

@@ -1,0 +1,20 @@
+from django.utils.translation import override
+
+from config.audit.changes import tracked_kinds
+from config.records.kinds import KINDS, kind_title
+from config.records.models import ChangeRecord
+
+
+class TestKindTitle:
+    def test_every_kind_that_is_tracked_has_words(self) -> None:
+        assert set(tracked_kinds()) <= set(KINDS)
+
+    def test_one_of_a_plugin_stands_for_itself(self) -> None:
+        assert kind_title("gadget") == "gadget"
+
+
+def test_a_change_is_named_in_the_language_of_the_reader() -> None:
+    change = ChangeRecord(kind="key", object_id="7")
+    assert str(change) == "access key 7"
+    with override("ru"):
+        assert str(change) == "ключ доступа 7"

@@ -1,0 +1,267 @@
+"""Mechanisms that every app leans on: leases, files that survive, idempotency keys, access keys, the change log."""
+
+from tests.mutants.mutant import Engine, mutant
+
+LEASES = "config/common/database/leases.py"
+FILES = "config/common/files.py"
+IDEMPOTENCY = "config/api/idempotency.py"
+AUTHENTICATION = "config/access/authentication.py"
+
+OF_LEASES = "tests/config/common/database/test_leases.py"
+OF_FILES = "tests/config/common/test_files.py"
+OF_CRASHES = "tests/faults/test_crash_states.py"
+OF_DRAFTS = "tests/messaging/files/test_drafts.py"
+OF_IDEMPOTENCY = "tests/config/api/test_idempotency.py"
+OF_SECRETS = "tests/config/test_secrets.py"
+OF_KEYS = "tests/config/access/test_keys.py"
+
+ROWS = (
+    mutant(
+        "claim locks the rows it takes",
+        why="of two workers at once one has a row, and the other takes the next without waiting",
+        taken_away="FOR UPDATE SKIP LOCKED",
+        path=LEASES,
+        text="({inner} FOR UPDATE OF {c.table} SKIP LOCKED) ",
+        instead="({inner}) ",
+        noticed_by=f"{OF_LEASES}::TestRace::test_a_holder_paused_in_its_transaction_is_skipped_not_waited_for",
+        engine=Engine.POSTGRESQL,
+    ),
+    mutant(
+        "claim skips what another has locked",
+        why="a worker that stands still in its transaction must not stop the others",
+        taken_away="SKIP LOCKED",
+        path=LEASES,
+        text="FOR UPDATE OF {c.table} SKIP LOCKED",
+        instead="FOR UPDATE OF {c.table}",
+        noticed_by=f"{OF_LEASES}::TestRace::test_a_holder_paused_in_its_transaction_is_skipped_not_waited_for",
+        engine=Engine.POSTGRESQL,
+    ),
+    mutant(
+        "a claim raises the fence (SQLite)",
+        why="the fence tells a holder that was overtaken from the one that overtook it",
+        taken_away="fence + 1",
+        path=LEASES,
+        text='f"{c.fence} = {c.table}.{c.fence} + 1{c.also} FROM due',
+        instead='f"{c.fence} = {c.table}.{c.fence}{c.also} FROM due',
+        noticed_by=f"{OF_LEASES}::TestFinish::test_refuses_the_write_of_a_holder_that_was_overtaken",
+    ),
+    mutant(
+        "a claim raises the fence (PostgreSQL)",
+        why="the fence tells a holder that was overtaken from the one that overtook it",
+        taken_away="fence + 1",
+        path=LEASES,
+        text='{c.fence} = {c.table}.{c.fence} + 1{c.also} "',
+        instead='{c.fence} = {c.table}.{c.fence}{c.also} "',
+        noticed_by=f"{OF_LEASES}::TestFinish::test_refuses_the_write_of_a_holder_that_was_overtaken",
+        engine=Engine.POSTGRESQL,
+    ),
+    mutant(
+        "finish checks the fence",
+        why="a holder that was paused past its lease writes nothing over its successor",
+        taken_away="the fence in the filter of the write",
+        path=LEASES,
+        text="filter(pk=row.pk, **{fence: getattr(row, fence)})",
+        instead="filter(pk=row.pk)",
+        noticed_by=(
+            f"{OF_LEASES}::TestFinish::test_refuses_the_write_of_a_holder_that_was_overtaken",
+            "tests/notifications/services/test_relay.py::TestRelayOnce::test_an_overtaken_reader_moves_nothing",
+            "tests/processes/workflows/services/test_task_notices.py::TestAssigned"
+            "::test_whoever_is_overtaken_by_another_assignment_tells_nobody",
+        ),
+    ),
+    mutant(
+        "finish says that the lease was lost",
+        why="whoever was overtaken must undo what it has written beside the row",
+        taken_away="LeaseLost",
+        path=LEASES,
+        text='        raise LeaseLost(f"{row._meta.label} {row.pk}")',
+        instead="        return",
+        noticed_by=(
+            f"{OF_LEASES}::TestFinish::test_refuses_the_write_of_a_holder_that_was_overtaken",
+            "tests/notifications/services/test_escalation.py::TestEscalateOnce"
+            "::test_an_acknowledgement_between_the_claim_and_the_move_wins",
+        ),
+        proves=["notifications/services/escalation.py::_escalate lease"],
+    ),
+    mutant(
+        "a draft is synced",
+        why="a crash of the machine would leave a message that was accepted with an empty file",
+        taken_away="fsync of the file",
+        path=FILES,
+        text="            size += _write_all(descriptor, chunk)\n        os.fsync(descriptor)\n",
+        instead="            size += _write_all(descriptor, chunk)\n",
+        noticed_by=(
+            f"{OF_DRAFTS}::TestCrash::test_whatever_a_crash_keeps_the_drafts_are_whole_once_they_are_written",
+            f"{OF_FILES}::TestWriteDurably::test_syncs_the_file_before_the_rename_and_the_folder_after_it",
+        ),
+    ),
+    mutant(
+        "a folder is synced",
+        why="the name of a new file is in its folder, which has a sync of its own",
+        taken_away="fsync of the folder",
+        path=FILES,
+        text="os.O_DIRECTORY) as descriptor:\n        os.fsync(descriptor)",
+        instead="os.O_DIRECTORY) as descriptor:\n        pass",
+        noticed_by=(
+            f"{OF_DRAFTS}::TestCrash::test_whatever_a_crash_keeps_the_drafts_are_whole_once_they_are_written",
+            f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+        ),
+        proves=["config/common/files.py::_sync_each sync"],
+    ),
+    mutant(
+        "a written file's folder is synced",
+        why="after the return the name must survive a crash",
+        taken_away="sync_folder after the rename",
+        path=FILES,
+        text="            _unlink_if_there(draft)\n            raise\n        sync_folder(path.parent)\n",
+        instead="            _unlink_if_there(draft)\n            raise\n",
+        noticed_by=f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+    ),
+    mutant(
+        "a move syncs the new name before the old one goes",
+        why="a crash between could keep the half that takes the old name away: the file would be nowhere",
+        taken_away="sync of the target folders",
+        path=FILES,
+        text="        _sync_each(target.parent for _, target in moves)\n",
+        instead="",
+        noticed_by=f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+    ),
+    mutant(
+        "a move syncs the folder that it leaves",
+        why="a crash would bring the old name back, beside the new one",
+        taken_away="sync of the source folders",
+        path=FILES,
+        text="        _sync_each(source.parent for source, _ in moves)\n",
+        instead="",
+        noticed_by=f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+    ),
+    mutant(
+        "a deletion is synced",
+        why="a crash would bring back a file whose row is gone",
+        taken_away="sync_folder after the unlink",
+        path=FILES,
+        text="        _unlink_if_there(path)\n        sync_folder(path.parent)\n",
+        instead="        _unlink_if_there(path)\n",
+        noticed_by=f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+    ),
+    mutant(
+        "a new folder is synced in the one above it",
+        why="a crash would take the folder away with all that was synced inside it",
+        taken_away="sync_folder after mkdir",
+        path=FILES,
+        text="                os.mkdir(folder)\n            sync_folder(folder.parent)\n",
+        instead="                os.mkdir(folder)\n",
+        noticed_by=f"{OF_CRASHES}::TestCrashStates::test_no_state_is_bad_where_more_is_kept_of_a_rename",
+    ),
+    mutant(
+        "a new secret is synced before it has its name",
+        why="a crash would leave an empty key, and nothing that it has encrypted could be read",
+        taken_away="fsync of the file",
+        path="config/secrets.py",
+        text="            os.fsync(file.fileno())\n",
+        instead="",
+        noticed_by=f"{OF_SECRETS}::test_a_new_secret_is_on_the_disk_before_it_has_its_name",
+    ),
+    mutant(
+        "the name of a new secret is synced",
+        why="a crash would take the key away with its name, and another would be made",
+        taken_away="fsync of the folder",
+        path="config/secrets.py",
+        text="    try:\n        os.fsync(descriptor)\n",
+        instead="    try:\n        pass\n",
+        noticed_by=f"{OF_SECRETS}::test_a_new_secret_is_on_the_disk_before_it_has_its_name",
+    ),
+    mutant(
+        "an idempotency key is claimed once",
+        why="a call that is repeated has one effect",
+        taken_away="the age without which a claim is refused",
+        path="config/api/sql/claim_answer.sql",
+        text="WHERE records_idempotencyrecord.created_at < %(forgotten)s",
+        instead="WHERE %(forgotten)s IS NOT NULL",
+        noticed_by=f"{OF_IDEMPOTENCY}::TestRepeat::test_gets_the_first_answer_and_has_no_effect",
+        proves=["config/api/sql/claim_answer.sql once", "config/records/models.py::idempotency_once_per_owner once"],
+    ),
+    mutant(
+        "an idempotency key belongs to one body",
+        why="another call under the same key must not be told that it was done",
+        taken_away="the comparison of the digests",
+        path=IDEMPOTENCY,
+        text="bytes(record.digest) != digest or ",
+        instead="",
+        noticed_by=f"{OF_IDEMPOTENCY}::TestRepeat::test_with_another_body_is_refused",
+        kinds=["KeyError"],
+    ),
+    mutant(
+        "an idempotency key stands with its effect",
+        why="a call that failed half-way leaves neither, and may be repeated",
+        taken_away="the transaction around both",
+        path=IDEMPOTENCY,
+        text="    with transaction.atomic():\n        record = _claim(",
+        instead="    if True:\n        record = _claim(",
+        noticed_by=f"{OF_IDEMPOTENCY}::TestError::test_a_clash_in_the_database_leaves_nothing",
+        kinds=["TransactionManagementError"],
+    ),
+    mutant(
+        "a key is rotated once",
+        why="of two rotations at once one makes a new key: two would be valid",
+        taken_away="the lock of the key",
+        path="config/access/keys.py",
+        text="return AccessKey.objects.select_for_update().get(pk=key.pk)",
+        instead="return AccessKey.objects.get(pk=key.pk)",
+        noticed_by=f"{OF_KEYS}::TestRotateKey::test_of_eight_at_once_one_succeeds",
+        engine=Engine.POSTGRESQL,
+    ),
+    mutant(
+        "a key that has ended opens nothing",
+        why="a revoked key must be refused at once",
+        taken_away="the look at ended_at",
+        path=AUTHENTICATION,
+        text="    if ended_at is not None or not is_key_of(",
+        instead="    if not is_key_of(",
+        noticed_by="tests/config/api/test_base_view.py::test_the_table",
+    ),
+    mutant(
+        "a key past its time opens nothing",
+        why="a key with an end must be refused after it",
+        taken_away="the look at expires_at",
+        path=AUTHENTICATION,
+        text="    if expires_at is not None and as_utc(expires_at) <= timezone.now():\n        return None\n",
+        instead="",
+        noticed_by="tests/config/api/test_base_view.py::test_the_table",
+    ),
+    mutant(
+        "the whole key is compared",
+        why="its first letters are no secret: they stand in the log and on the page",
+        taken_away="the comparison with the digest",
+        path=AUTHENTICATION,
+        text="    if ended_at is not None or not is_key_of(text, bytes(digest)):",
+        instead="    if ended_at is not None:",
+        noticed_by="tests/config/api/test_base_view.py::test_the_table",
+    ),
+    mutant(
+        "sign-ins are counted before the password is looked at",
+        why="of many guesses at once no more than the limit are checked",
+        taken_away="the count that a guess adds",
+        path="config/access/sql/reserve_sign_in.sql",
+        text="        ELSE records_signinattempt.failures + 1",
+        instead="        ELSE records_signinattempt.failures",
+        noticed_by="tests/config/access/test_sign_in_limits.py::TestReserveAttempt"
+        "::test_grants_ten_and_refuses_the_eleventh",
+        proves=[
+            "config/access/sql/reserve_sign_in.sql once",
+            "config/records/models.py::sign_in_once_per_name_and_address once",
+        ],
+    ),
+    mutant(
+        "one upkeep makes a partition",
+        why="two at once would both take the same rows over",
+        taken_away="the lock of the table that the rows lie in",
+        path="config/common/database/partitions.py",
+        text="        cursor.execute(f'LOCK TABLE \"{table}_default\" IN ACCESS EXCLUSIVE MODE')\n",
+        instead="",
+        noticed_by="tests/notifications/services/retention/test_events.py::TestPartitions"
+        "::test_eight_upkeeps_at_once_make_each_partition_once",
+        engine=Engine.POSTGRESQL,
+        kinds=["ProgrammingError", "OperationalError", "DuplicateTable", "IntegrityError"],
+    ),
+)

@@ -1,0 +1,34 @@
+from django.utils.translation import gettext_noop, override
+
+from config.common.text_templates import nested_text
+from notifications.presentation import say_details
+
+
+class TestSayDetails:
+    def test_names_and_reasons_are_in_the_readers_words(self) -> None:
+        inner = nested_text(gettext_noop("Row not found."), {})
+        detail = {
+            "receiver": "Granit",
+            "reason": "no response for three days",
+            "why": inner,
+            "count": 3,
+            "error": "a\nb",
+        }
+        assert say_details(detail) == {
+            "receiver": "Granit",
+            "reason": "no response for three days",
+            "why": "Row not found.",
+            "count": "3",
+            "error": "a b",
+        }
+        with override("ru"):
+            assert say_details(detail) == {
+                "получатель": "Granit",
+                "причина": "нет ответа три дня",
+                "why": "Строка не найдена.",
+                "количество": "3",
+                "ошибка": "a b",
+            }
+
+    def test_a_name_that_a_workflow_has_chosen_stays(self) -> None:
+        assert say_details({"odd name %(x)s": {"a": 1}}) == {"odd name %(x)s": "{'a': 1}"}

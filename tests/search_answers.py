@@ -1,0 +1,14 @@
+"""What the search palette answers to a member of staff."""
+
+import re
+
+from django.test import Client
+
+PAGE = "/admin/search/"
+
+
+def found(browser: Client, text: str) -> dict[str, list[str]]:
+    """Return the titles of the groups, each with the addresses of its answers."""
+    page = browser.get(PAGE, {"s": text}).content.decode()
+    groups = re.findall(r'role="group" aria-label="([^"]+)"(.*?)</ul>', page, re.DOTALL)
+    return {title: re.findall(r'href="([^"]+)"', answers) for title, answers in groups}

@@ -1,0 +1,1 @@
+"""Deterministic simulation: the product's services under one seeded scheduler, see README.md."""

@@ -1,0 +1,110 @@
+"""Whatever the seed, nobody outside finds anything wrong; a seed that does is shrunk, and its story told."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+
+from tests.faults.database_copy import DatabaseCopy, copy_database
+from tests.simulation.nature import Nature, draw_nature
+from tests.simulation.run import Plan, Result, shrink, simulate, tell
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.worlds import WORLDS
+
+SEEDS = 40
+FIRST_OF_SUITE = 32
+"""`make test` has ten minutes: it takes the last of them, in which a delivery without its fence is noticed."""
+DRILL_SEEDS = 1000
+IS_LONG = float(os.environ.get("DRILL_SCALE", "0")) >= 1 or "SIMULATION_SECONDS" in os.environ
+SIZE = 6
+_clock = time.monotonic  # the simulation has its own
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.slow,
+    pytest.mark.timeout(0 if IS_LONG else 300),
+    pytest.mark.django_db(transaction=True, databases=["default", "reader_main"]),
+]
+
+
+@pytest.fixture
+def database() -> Iterator[DatabaseCopy]:
+    if connection.vendor != "sqlite":
+        pytest.skip("the borders of the simulation are those of SQLite")
+    copy = copy_database()
+    yield copy
+    copy.close()
+
+
+def choose_seeds() -> Iterator[int]:
+    """Yield the seeds of this run: named ones, or the first; for so many seconds, if those are named."""
+    named = os.environ.get("SIMULATION_SEEDS")
+    if named:
+        first, _, last = named.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+        return
+    count = DRILL_SEEDS if float(os.environ.get("DRILL_SCALE", "0")) >= 1 else SEEDS
+    until = _clock() + float(os.environ.get("SIMULATION_SECONDS", "0")) / len(WORLDS)
+    seed = FIRST_OF_SUITE if "SUITE" in os.environ else 0
+    while seed < count or _clock() < until:
+        yield seed
+        seed += 1
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_nothing_is_wrong_whatever_the_seed(name: str, database: DatabaseCopy) -> None:
+    began, runs, faults = _clock(), 0, 0
+    for seed in choose_seeds():
+        result = simulate(Plan(WORLDS[name], seed, SIZE), database)
+        runs, faults = runs + 1, faults + len(result.faults)
+        if result.wrong:
+            pytest.fail(tell(shrink(result, database)), pytrace=False)
+    print(f"{name}: {runs} seeds, {faults} faults, {_clock() - began:.1f} s")
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_seed_is_always_the_same_run(name: str, database: DatabaseCopy) -> None:
+    results = [simulate(Plan(WORLDS[name], 3, 3), database) for _ in range(2)]
+    assert _differ(*results) is None
+
+
+def _differ(first: Result, second: Result) -> object:
+    pairs = zip(first.story, second.story, strict=False)
+    different = next(((one, other) for one, other in pairs if one != other), None)
+    return different or (None if len(first.story) == len(second.story) else "one goes on longer")
+
+
+class TestScheduler:
+    def test_time_passes_only_when_all_wait(self) -> None:
+        scheduler = Scheduler(calm())
+        scheduler.start("sleeper", lambda: scheduler.sleep(5.0))
+        assert not scheduler.let_run(lambda: False, 4.0)
+        assert scheduler.now == pytest.approx(4.0)
+        scheduler.stop_all()
+
+    def test_what_is_killed_takes_no_effect_and_starts_again(self) -> None:
+        nature = Nature(0, {"kill": 1.0}, 0.0)
+        scheduler, done = Scheduler(nature), list[str]()
+
+        def act() -> None:
+            done.append("began")
+            scheduler.point("acts")
+            done.append("acted")
+
+        scheduler.start("actor", act)
+        scheduler.let_run(lambda: done.count("began") == 2, 60.0)
+        scheduler.stop_all()
+        assert done == ["began", "began"]
+
+    def test_a_fault_that_is_left_out_does_not_happen(self) -> None:
+        faulty = Nature(0, {"kill": 1.0}, 0.0)
+        without = Nature(0, {"kill": 1.0}, 0.0, without={("actor", 1)})
+        rolls = faulty.roll(("actor", 1))
+        assert faulty.choose_fault(("actor", 1), rolls, ("kill",), 1.0) == "kill"
+        assert without.choose_fault(("actor", 1), rolls, ("kill",), 1.0) is None
+
+
+def calm() -> Nature:
+    return draw_nature(0, faults=())
