@@ -31,6 +31,7 @@ class ServerAddresses:
     clickhouse: str
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook, and would read none yet
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     refuse_servers_for_embedded(items)
     select(config, items)

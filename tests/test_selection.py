@@ -1,3 +1,4 @@
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -76,3 +77,16 @@ class TestRefuseServersForEmbedded:
     def test_a_drill_may_have_them(self) -> None:
         drill: Any = DRILL
         refuse_servers_for_embedded([drill])
+
+
+@pytest.fixture(scope="module")
+def shared() -> str:
+    return "set up once in a run"
+
+
+def test_what_shares_a_fixture_of_its_module_stays_in_one_worker(shared: str, request: pytest.FixtureRequest) -> None:
+    """pytest-xdist deals out by what stands behind the @."""
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    assert request.node.nodeid.rpartition("::")[2] == request.function.__name__ + (
+        "" if alone else f"@{request.path.relative_to(ROOT)}"
+    )
