@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -30,8 +31,11 @@ class SilentServer:
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
-        for one in (self._listener, *self._accepted):
+        for one in self._accepted:
+            with suppress(OSError):  # the other side has hung up
+                one.shutdown(socket.SHUT_RDWR)  # else whoever reads from it in a thread keeps it open
             one.close()
+        self._listener.close()
 
     def _accept(self) -> None:
         while True:
