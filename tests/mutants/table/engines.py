@@ -85,4 +85,15 @@ ROWS = (
         noticed_by=f"{OF_CALLS}::test_one_that_falls_silent_before_it_has_opened_a_channel_is_left_too",
         engine=Engine.POSTGRESQL,
     ),
+    mutant(
+        "a mute broker is an error of AMQP, as one that is gone",
+        why="whoever passes over a broker that is away would fail with a fault of ours",
+        taken_away="the translation of pika's time-out",
+        path="config/engines/amqp.py",
+        text="    except AMQPConnectorException as error:\n",
+        instead="    except AMQPConnectionError as error:\n",
+        noticed_by="tests/config/engines/test_health.py::TestConnect"
+        "::test_a_mute_broker_is_an_error_of_amqp_as_one_that_is_gone",
+        kinds=("AMQPConnectorStackTimeout",),
+    ),
 )
