@@ -29,6 +29,7 @@ ACROSS_MODULES = (
     ("notifications/sessions/test_contract_machine.py", "the whole contract of sessions beside a model"),
     ("notifications/test_alert_titles.py", "the alerts that all of the product raises"),
     ("notifications/test_spine_race.py", "sequencers, relays and writers at once"),
+    ("processes/coordination/api/test_silent_reader.py", "a reader that does not answer, for calls, pages and waits"),
     ("processes/exchange/api/test_bounds.py", "lengths in the calls of the exchange and of the messages"),
     ("processes/exchange/api/test_keys.py", "who may call what, of the exchange and of the messages"),
     ("processes/exchange/test_volume.py", "the volume of the messages is away, for everybody"),

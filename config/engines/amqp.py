@@ -3,6 +3,8 @@
 import pika
 from django.conf import settings
 from pika.adapters.blocking_connection import BlockingConnection
+from pika.adapters.utils.connection_workflow import AMQPConnectorException
+from pika.exceptions import AMQPConnectionError
 
 from config.engines.amqp_frames import TolerantConnection
 
@@ -24,7 +26,11 @@ def parameters(*, seconds: float = CONNECT_SECONDS) -> pika.URLParameters:
 
 def connect(*, seconds: float = CONNECT_SECONDS) -> BlockingConnection:
     """Open a connection for one thread; raise `pika.exceptions.AMQPError` when that fails or takes too long."""
-    return BlockingConnection(parameters(seconds=seconds), _impl_class=TolerantConnection)
+    try:
+        return BlockingConnection(parameters(seconds=seconds), _impl_class=TolerantConnection)
+    except AMQPConnectorException as error:
+        # The time-out of the handshake is none of AMQP's errors, and nobody would take it for a broker that is away.
+        raise AMQPConnectionError(repr(error)) from error
 
 
 def health() -> None:

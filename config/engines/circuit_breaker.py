@@ -9,7 +9,11 @@ REST_SECONDS = 5.0
 
 
 class EngineUnavailable(Exception):
-    """The engine was not asked: it has just failed to answer, or as many calls as may wait for it already do."""
+    """The engine was not asked: it has failed to answer a moment ago."""
+
+
+class EngineBusy(EngineUnavailable):
+    """The engine was not asked: as many calls as may wait for it already do."""
 
 
 class CircuitBreaker:
@@ -44,16 +48,21 @@ class CircuitBreaker:
             with self._lock:
                 self._waiting -= 1
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether every call is refused for now."""
+        return self._is_away and self._clock() < self._resting_until
+
     def mark_back(self) -> None:
         """Close the breaker: the engine has answered, whoever asked."""
         self._is_away = False
 
     def _enter(self) -> None:
         with self._lock:
-            if self._is_away and self._clock() < self._resting_until:
+            if self.is_resting:
                 raise EngineUnavailable("it has not answered a moment ago")
             if self._waiting >= self._calls:
-                raise EngineUnavailable("too many calls wait for it")
+                raise EngineBusy("too many calls wait for it")
             if self._is_away:
                 # This one asks; the others are refused until it knows, or for another rest.
                 self._resting_until = self._clock() + self._rest_seconds

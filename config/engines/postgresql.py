@@ -1,9 +1,11 @@
-"""PostgreSQL outside of the pool, for what must not wait for a free connection or holds one for long."""
+"""PostgreSQL outside of the pool, for what must not wait for a free connection; and bounds of waiting for it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import connection, connections
 from psycopg import sql
 
 from config.engines.quorum import QuorumConnection
@@ -24,6 +26,29 @@ def connect(**options: Any) -> psycopg.Connection[Any]:
 def health() -> None:
     """Raise unless a server lets a client in and, where it has standbys, they confirm a commit."""
     connect(connect_timeout=HEALTH_SECONDS).close()
+
+
+@contextmanager
+def limit_silence(alias: str, seconds: float) -> Iterator[None]:
+    """Let the block wait no longer for a connection to a database, nor for a word of its server to a statement.
+
+    A database in a file is not asked over a network, and has no such limit.
+    """
+    database: Any = connections[alias]
+    if database.vendor != "postgresql":
+        yield
+        return
+    if database.pool is not None:
+        # Of the whole pool in this process: Django asks it for a connection without saying how long it waits. What is
+        # being connected meanwhile goes on in the pool's own threads, and is there for a later call.
+        database.pool.timeout = seconds
+    database.ensure_connection()
+    session = database.connection
+    session.silence_limit = seconds
+    try:
+        yield
+    finally:
+        session.silence_limit = None
 
 
 def probe_disk() -> None:

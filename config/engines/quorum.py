@@ -49,8 +49,15 @@ class NotConfirmed(psycopg.OperationalError):
     """No standby has confirmed the commit: it would be lost with this server."""
 
 
+class ServerSilent(psycopg.OperationalError):
+    """The server has said nothing for longer than whoever asks may wait."""
+
+
 class QuorumConnection(psycopg.Connection[Any]):
     """Closes itself, and the idle ones of its pool, once its server turns out not to be the one to write to."""
+
+    silence_limit: float | None = None
+    """How many seconds the server may say nothing to a statement; None: for as long as it works."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -99,8 +106,11 @@ class QuorumConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: PQGen[ValueT], interval: float = _INTERVAL, timeout: float | None = None) -> ValueT:
         """Judge every answer of the server, to a commit as to any statement that commits by itself."""
+        gen = self._watched(gen) if self._has_standbys else gen
+        if self.silence_limit is not None:
+            gen = self._leave_in_silence(gen, self.silence_limit)
         try:
-            answer = super().wait(self._watched(gen) if self._has_standbys else gen, interval, timeout)
+            answer = super().wait(gen, interval, timeout)
         except ReadOnlySqlTransaction as error:
             self._abandon()
             raise psycopg.OperationalError(f"the server has become read-only: {error}") from error
@@ -140,6 +150,26 @@ class QuorumConnection(psycopg.Connection[Any]):
                 ):
                     self._require_standby()
                     silent_since = time.monotonic()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            value: ValueT = end.value
+            return value
+
+    def _leave_in_silence(self, gen: PQGen[ValueT], limit: float) -> PQGen[ValueT]:
+        """Pass the answers on; where there is none for so long, leave the server without a farewell.
+
+        A time-out of the server's own is no help: one that is frozen keeps none.
+        """
+        silent_until = time.monotonic() + limit
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if ready:
+                    silent_until = time.monotonic() + limit
+                elif time.monotonic() >= silent_until:
+                    self._abandon()
+                    raise ServerSilent(f"the server has not answered within {limit:g} s")
                 wanted = gen.send(ready)
         except StopIteration as end:
             value: ValueT = end.value

@@ -13,7 +13,7 @@ from notifications.services.alerts import close_alert
 from notifications.services.poison import FULL, PARKED, can_park
 from notifications.subjects import queue_subject
 
-PUBLISHED_WITHIN = 3.0
+PUBLISHED_WITHIN = 2.0
 
 _publisher = Publisher()
 

@@ -29,6 +29,14 @@ class NotYetHere(ApplicationError):
     sample = {"event": 12}
 
 
+class ReaderAway(ApplicationError):
+    """The database of this reader does not answer at the moment. Repeat the call a little later."""
+
+    status = 503
+    retry_after = 5
+    sample = {"reader": "main"}
+
+
 class ReaderNotFound(NotFound):
     """Reader not found."""
 

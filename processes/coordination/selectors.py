@@ -1,5 +1,6 @@
 """Events as a whole: what the Writer, the Coordinator and the readers know of each, put together."""
 
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, QueryS
 from django.db.models.functions import Coalesce
 
 from config.common.database.sql import in_number_array
-from processes.coordination.errors import EventNotFound
+from config.common.web.limits import Busy
+from processes.coordination.errors import EventNotFound, ReaderAway
+from processes.coordination.gateway.readers import ANSWER_SECONDS, ask_reader
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
 from processes.coordination.protocol.steps import unpack_steps
@@ -49,6 +52,8 @@ class EventOverview:
     """How many payloads all readers have processed."""
     steps: list[tuple[str, str]] = field(default_factory=list)
     """Each step and when it was first taken."""
+    silent_readers: list[str] = field(default_factory=list)
+    """Those whose own steps are missing: their databases have not answered."""
 
     @property
     def type(self) -> str:
@@ -96,7 +101,7 @@ def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False)
     coordinated = WriterEvent.objects.in_bulk(ids)
     readers = _readers(ids)
     processed = _count_processed(ids)
-    more = _readers_steps(ids) if with_readers_steps else {}
+    more, silent = _readers_steps(ids) if with_readers_steps else ({}, [])
     return [
         EventOverview(
             event,
@@ -105,6 +110,7 @@ def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False)
             # Of a committed one all are, also when the copies that were counted are gone.
             event.payload_count if event.status == EventStatus.COMMITTED else processed.get(event.pk, 0),
             _steps(event.steps, getattr(coordinated.get(event.pk), "steps", {}), *more.get(event.pk, [])),
+            silent,
         )
         for event in events
     ]
@@ -165,18 +171,27 @@ def _count_processed(ids: list[int]) -> dict[int, int]:
     return dict(rows.order_by().values_list("writer_event").annotate(count=Count("pk")))
 
 
-def _readers_steps(ids: list[int]) -> dict[int, list[dict[str, str]]]:
-    """Return the steps that each reader took; those of an unreachable one are left out."""
+def _readers_steps(ids: list[int]) -> tuple[dict[int, list[dict[str, str]]], list[str]]:
+    """Return the steps that each reader took, and the readers whose databases do not answer.
+
+    A call waits for one silent database alone: those that have not been asked by then are left out as well.
+    """
     found: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
+    silent = []
+    until = time.monotonic() + ANSWER_SECONDS
     for name in reader_names():
+        if time.monotonic() >= until:
+            silent.append(name)
+            continue
+        alias = reader_alias(name)
         try:
-            for pk, steps in (
-                ReaderEvent.objects.using(reader_alias(name)).filter(pk__in=ids).values_list("pk", "steps")
-            ):
-                found[pk].append(steps)
-        except DatabaseError as error:
-            log.warning("coordination.reader_away", reader=name, error=str(error))
-    return found
+            with ask_reader(alias):
+                for pk, steps in ReaderEvent.objects.using(alias).filter(pk__in=ids).values_list("pk", "steps"):
+                    found[pk].append(steps)
+        except (ReaderAway, Busy, DatabaseError) as error:
+            log.warning("coordination.reader_left_out", reader=name, error=str(error))
+            silent.append(name)
+    return found, silent
 
 
 def _steps(*noted: dict[str, str]) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, QuerySet
 
+from config.engines.circuit_breaker import EngineUnavailable
 from config.engines.publisher import NotPublished
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.watermark import proven_time
@@ -91,7 +92,7 @@ def check_queue_once() -> bool:
 def _send_probe(sent_at: datetime) -> bool:
     try:
         publish_probe(sent_at)
-    except NotPublished:
+    except (NotPublished, EngineUnavailable):
         return False
     return True
 

@@ -1,12 +1,13 @@
 """Accept the signals of a call: into the queue where there is a broker, else into the state at once."""
 
-import time
 from typing import TypedDict
 
+from django.conf import settings
 from django.utils import timezone
 
 from config.common.errors import Invalid
 from config.common.web.json_codec import BadJson
+from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.publisher import NotPublished
 from sensors.history.database import store_in_transaction
 from sensors.ingest.apply import Applied, apply_signals, refuse_unregistered
@@ -14,10 +15,8 @@ from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signal_queue import publish_signals
 from sensors.ingest.signals import TOO_LONG, Code, Origin, Rejection, Signal, read_signals
 
-BROKER_PAUSE_SECONDS = 5.0
-"""For so long a broker that did not confirm in time is not asked again."""
-
-_broker_paused_until = 0.0
+# Or every call would wait for the same timeout before it is served directly.
+_broker = CircuitBreaker(calls=sum(settings.WEB_SLOTS.values()))
 
 
 class RejectedItem(TypedDict):
@@ -57,16 +56,14 @@ def _refuse_whole_body(items: list[Signal | Rejection]) -> None:
 
 def _queue(items: list[Signal | Rejection]) -> Applied | None:
     """Publish the acceptable signals; return None where the broker does not confirm in time, to apply them directly."""
-    global _broker_paused_until
-    if time.monotonic() < _broker_paused_until:
+    if _broker.is_resting:
         return None
     checked = refuse_unregistered(items)
     try:
         if checked.accepted:
-            publish_signals(checked.accepted)
-    except NotPublished:
-        # Or every call would wait for the same timeout before it is served directly.
-        _broker_paused_until = time.monotonic() + BROKER_PAUSE_SECONDS
+            with _broker.call(failures=(NotPublished,)):
+                publish_signals(checked.accepted)
+    except (NotPublished, EngineUnavailable):
         return None
     record_rejections(checked.refused.values(), now=timezone.now())
     return checked

@@ -1,6 +1,7 @@
 """The exchange and the queue of signals in RabbitMQ: declared before first use, published to, probed.
 
-Whatever is published here is confirmed by the broker, or `NotPublished` is raised.
+Whatever is published here is confirmed by the broker, or `NotPublished` is raised; `EngineUnavailable` where the broker
+was not asked, because another call is just declaring the queue.
 """
 
 import threading
@@ -13,9 +14,11 @@ import pika.exceptions
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.spec import BasicProperties
 
+from config.common.background.one_at_a_time import OneAtATime, StillRunning
 from config.common.correlation import correlation_id
 from config.common.times import format_time, from_milliseconds
 from config.engines.amqp import connect
+from config.engines.circuit_breaker import EngineUnavailable
 from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Publisher
 from sensors.ingest.signals import Signal
 
@@ -27,6 +30,7 @@ PUBLISH_SECONDS = 2.0
 
 _publisher = Publisher()
 _declared = threading.Event()
+_declaring = threading.Lock()
 
 
 def publish_signals(signals: list[Signal]) -> None:
@@ -56,12 +60,12 @@ def publish_probe(sent_at: datetime) -> None:
 def _publish(body: bytes, properties: BasicProperties) -> None:
     """Publish within the time allowed; where the exchange or the queue is gone, declare them and try once more."""
     until = time.monotonic() + PUBLISH_SECONDS
-    _declare_once()
+    _declare_once(until)
     try:
         _send(body, properties, until)
     except (NotRouted, ChannelClosed):
         _declared.clear()
-        _declare_once()
+        _declare_once(until)
         _send(body, properties, until)
 
 
@@ -70,14 +74,24 @@ def _send(body: bytes, properties: BasicProperties, until: float) -> None:
     _publisher.publish(body, exchange=EXCHANGE, routing_key="", properties=properties, deadline=left)
 
 
-def _declare_once() -> None:
+def _declare_once(until: float) -> None:
+    """Declare unless that has been done; whoever comes while another call does it is not kept waiting."""
     if _declared.is_set():
         return
+    if not _declaring.acquire(blocking=False):
+        raise EngineUnavailable("another call declares the queue")
     try:
-        declare_over_new_connection()
-    except (pika.exceptions.AMQPError, OSError) as error:
+        _declare_by(until)
+    finally:
+        _declaring.release()
+
+
+def _declare_by(until: float) -> None:
+    _declaration.begin()
+    try:
+        _declaration.wait(max(0.01, until - time.monotonic()))
+    except (pika.exceptions.AMQPError, OSError, StillRunning) as error:
         raise NotPublished(f"RabbitMQ cannot be reached: {error!r}") from error
-    _declared.set()
 
 
 def declare_signal_queue(channel: BlockingChannel) -> None:
@@ -86,13 +100,19 @@ def declare_signal_queue(channel: BlockingChannel) -> None:
     channel.queue_bind(QUEUE, EXCHANGE)
 
 
-def declare_over_new_connection() -> None:
-    """Declare for a publisher that has no channel of its own."""
-    connection = connect()
+def _declare_over_new_connection() -> None:
+    connection = connect(seconds=PUBLISH_SECONDS)
     try:
         declare_signal_queue(connection.channel())
     finally:
-        connection.close()
+        if connection.is_open:
+            connection.close()
+    _declared.set()
+
+
+# In a thread of its own: a broker may fall silent once it has let a client in, and pika waits for a channel for as long
+# as heartbeats do not tell it better.
+_declaration = OneAtATime("declare-signals", _declare_over_new_connection)
 
 
 def declare_presence(channel: BlockingChannel, consumer: str) -> None:

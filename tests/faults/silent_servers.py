@@ -2,10 +2,15 @@
 
 import socket
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from tests.servers.private_server import HOST
+
+T = TypeVar("T")
 
 
 class SilentServer:
@@ -30,8 +35,11 @@ class SilentServer:
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
-        for one in (self._listener, *self._accepted):
+        for one in self._accepted:
+            with suppress(OSError):  # the other side has hung up
+                one.shutdown(socket.SHUT_RDWR)  # else whoever reads from it in a thread keeps it open
             one.close()
+        self._listener.close()
 
     def _accept(self) -> None:
         while True:
@@ -49,6 +57,27 @@ class Proxy(SilentServer):
         super().__init__()
         self._target = port
         self._is_silent = threading.Event()
+
+    @classmethod
+    def to(cls, url: str) -> Self:
+        port = urlsplit(url).port
+        assert port is not None
+        return cls(port)
+
+    def rewrite(self, url: str) -> str:
+        """Return an address of the real server by way of this one."""
+        real = urlsplit(url)
+        return real._replace(netloc=f"{real.netloc.rpartition('@')[0]}@{HOST}:{self.port}").geturl()
+
+    def silence_after(self, connect: Callable[..., T]) -> Callable[..., T]:
+        """Return a way to connect after which the server is silent: it has let the client in, and no more."""
+
+        def connect_last(*args: Any, **options: Any) -> T:
+            connection = connect(*args, **options)
+            self.fall_silent()
+            return connection
+
+        return connect_last
 
     def fall_silent(self) -> None:
         self._is_silent.set()

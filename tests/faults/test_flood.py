@@ -24,6 +24,8 @@ SECONDS = max(5.0, 60 * SCALE)
 CALM_SECONDS = SECONDS / 2 if SCALE >= 1 else 1.0
 MOST_MEMORY_MB = 400
 QUIET_SECONDS = 10.0
+PATIENCE = 10.0
+"""For one signal beside forty who wait, on a busy machine."""
 FLOOR_SECONDS = 2.0
 FLOOR_ALONE = 0.05
 """Seconds, an allowance: where the slowest call in a hundred usually takes less, it may be later by so much."""
@@ -129,11 +131,8 @@ def test_forty_questions_to_a_silent_history_cost_no_signal(product: Product) ->
     with SilentServer() as mute, ThreadPoolExecutor(40) as desk:
         product.environment["CLICKHOUSE_URL"] = f"clickhouse://default@{HOST}:{mute.port}/default"
         product.start()
-        asked = [desk.submit(_ask_often, product, keys["history"]) for _ in range(40)]
-        signals = [
-            product.call("POST", "/api/v1/signals/", {"sensor_id": "0xA", "data": 1}, key=keys["sensors"])[0]
-            for _ in range(30)
-        ]
+        asked = [desk.submit(_ask_often, product, "sensors/0xA/history/", keys["history"]) for _ in range(40)]
+        signals = _send_thirty(product, keys["sensors"])
         answers = Counter(status for each in asked for status in each.result())
         product.kill()  # before the engine that it waits for is closed
     assert signals == [202] * 30
@@ -141,8 +140,32 @@ def test_forty_questions_to_a_silent_history_cost_no_signal(product: Product) ->
     assert mute.connections, "history was asked"
 
 
-def _ask_often(product: Product, key: str) -> list[int]:
-    return [product.call("GET", "/api/v1/sensors/0xA/history/", key=key)[0] for _ in range(5)]
+def test_forty_questions_to_a_silent_reader_cost_no_signal(product: Product) -> None:
+    keys = make_world(product)
+    with SilentServer() as mute, ThreadPoolExecutor(40) as desk:
+        product.environment["READER_DATABASE_URL_FAR"] = f"postgres://postern@{HOST}:{mute.port}/reader"
+        product.start()
+        rows = "coordination/reader/dummy-items/?reader=far"
+        asked = [desk.submit(_ask_often, product, rows, keys["changes"]) for _ in range(40)]
+        signals = _send_thirty(product, keys["sensors"])
+        answers = Counter(status for each in asked for status in each.result())
+        item = {"name": "shown all the same"}
+        event = product.call("POST", "/api/v1/coordination/writer/dummy-items/", item, key=keys["changes"])[1]["event"]
+        status, shown = product.call("GET", f"/api/v1/coordination/events/{event}/", key=keys["changes"])
+        product.kill()  # before the database that it waits for is closed
+    assert signals == [202] * 30
+    assert set(answers) == {503}
+    assert (status, [reader["name"] for reader in shown["readers"]]) == (200, ["far", "main"])
+    assert mute.connections, "the reader was asked"
+
+
+def _send_thirty(product: Product, key: str) -> list[int]:
+    signal = {"sensor_id": "0xA", "data": 1}
+    return [product.call("POST", "/api/v1/signals/", signal, key=key, seconds=PATIENCE)[0] for _ in range(30)]
+
+
+def _ask_often(product: Product, path: str, key: str) -> list[int]:
+    return [product.call("GET", f"/api/v1/{path}", key=key)[0] for _ in range(5)]
 
 
 def report_flood(calm: dict[str, Times], busy: dict[str, Times], memory: Sequence[int], flood: flooded) -> None:

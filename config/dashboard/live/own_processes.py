@@ -9,6 +9,7 @@ from django.conf import settings
 from pika.exceptions import AMQPError, ChannelClosedByBroker
 
 from config.celery import QUEUE as TASKS
+from config.common.background.one_at_a_time import OneAtATime, StillRunning
 from config.common.database.row_lists import Lists, Questions, Row
 from config.engines import amqp
 from config.records.models import RunningProcess
@@ -19,6 +20,8 @@ from sensors.ingest.signal_queue import QUEUE as SIGNALS
 
 QUEUES = (SIGNALS, HISTORY, WORKFLOWS, TASKS)
 SILENT_AFTER = timedelta(seconds=15)
+READ_SECONDS = 2.0
+"""For the depths of all queues: a broker may fall silent once it has let a client in."""
 MOST_PROCESSES = 40
 MOST_FOLLOWERS = 40
 GONE_AFTER = timedelta(hours=1)
@@ -53,17 +56,27 @@ def read_queues() -> dict[str, int]:
     """Return how many messages lie in each queue of the broker; nothing while it is away or not configured."""
     if not settings.AMQP_URL:
         return {}
+    _reading.begin()
     try:
-        connection = amqp.connect(seconds=amqp.HEALTH_SECONDS)
-        try:
-            depths = {name: _depth(connection, name) for name in QUEUES}
-        finally:
-            if connection.is_open:
-                connection.close()  # which fails too where the broker has just gone
-    except (AMQPError, OSError) as error:
+        depths = _reading.wait(READ_SECONDS)
+    except (AMQPError, OSError, StillRunning) as error:
         log.info("live.queues_not_read", error=repr(error))
         return {}
     return {name: depth for name, depth in depths.items() if depth is not None}
+
+
+def _read_depths() -> dict[str, int | None]:
+    connection = amqp.connect(seconds=amqp.HEALTH_SECONDS)
+    try:
+        return {name: _depth(connection, name) for name in QUEUES}
+    finally:
+        if connection.is_open:
+            connection.close()  # which fails too where the broker has just gone
+
+
+# In a thread of its own: pika waits for a channel until heartbeats are missed, and the page shows what is read here
+# together with the engines.
+_reading = OneAtATime("queue-depths", _read_depths)
 
 
 def _depth(connection: Any, name: str) -> int | None:

@@ -23,11 +23,11 @@ from notifications.sessions import repeat, themes
 from notifications.sessions import webhook as session_webhook
 from notifications.sessions import workers as session_workers
 from processes.coordination.bus import amqp
-from processes.coordination.gateway import requests, wait
+from processes.coordination.gateway import readers, requests, wait
 from processes.exchange.services import prepare
 from sensors.api import clients, history
 from sensors.history import store
-from sensors.ingest import rejections, repeats, signals
+from sensors.ingest import rejections, repeats, signal_queue, signals
 from sensors.services import publish, sheets, workbook, workbook_parts
 
 WAIT = "the others wait"
@@ -35,6 +35,7 @@ WAIT = "the others wait"
 
 def sensor_bounds() -> list[Bound]:
     away = "503 `history_away`, `Retry-After`"
+    directly = "applied by the call itself, and those of the next seconds at once"
     waiting = count(DEFAULTS.web_concurrency // store.ONE_IN)
     return [
         Bound(
@@ -76,6 +77,7 @@ def sensor_bounds() -> list[Bound]:
             "call",
             "the others are counted",
         ),
+        Bound("signals.broker", "silence of RabbitMQ", span(signal_queue.PUBLISH_SECONDS), "call", directly),
         Bound("history.time", "silence of ClickHouse", span(clickhouse.READ_SILENCE_SECONDS), "call", away),
         Bound("history.calls", "calls that wait for ClickHouse", waiting, "web process", away, "WEB_CONCURRENCY"),
     ]
@@ -226,6 +228,21 @@ def coordination_bounds() -> list[Bound]:
         Bound("rows.list", "rows that are created together", count(requests.MOST_CHANGES), "call", INVALID),
         Bound("reader.wait", "time of `?wait=`", span(wait.LONGEST_WAIT), "call", "503 `not_yet_here`, `Retry-After`"),
         Bound("reader.waiting", "calls with `?wait=` that wait", waiting, "web process", BUSY, "WEB_CONCURRENCY"),
+        Bound(
+            "reader.silence",
+            "silence of a reader's database",
+            span(readers.ANSWER_SECONDS),
+            "connection, and statement",
+            "503 `reader_away`, `Retry-After`; a change set is shown without the steps of that reader",
+        ),
+        Bound(
+            "reader.calls",
+            "calls that wait for a reader's database",
+            count(readers.most_waiting(DEFAULTS.web_concurrency)),
+            "reader and web process",
+            BUSY,
+            "WEB_CONCURRENCY",
+        ),
         Bound(
             "coordination.deadline",
             "time until the last reader has answered",

@@ -20,9 +20,11 @@ from processes.coordination.errors import (
     EventCanceled,
     EventNotFound,
     NotYetHere,
+    ReaderAway,
     ReaderNotFound,
     RowNotFound,
 )
+from processes.coordination.gateway.readers import ask_reader
 from processes.coordination.gateway.registry import change_registry
 from processes.coordination.gateway.requests import (
     ChangesSerializer,
@@ -149,7 +151,7 @@ class ReaderRowsView(EntityView):
         tags=["coordination"],
         parameters=[shapes.ReaderQuery, *PAGE_PARAMETERS],
         responses=shapes.RowListSerializer,
-        errors=[EntityNotFound, ReaderNotFound, EventNotFound, EventCanceled, NotYetHere],
+        errors=[EntityNotFound, ReaderNotFound, EventNotFound, EventCanceled, NotYetHere, ReaderAway],
     )
     def get(self, request: Request, path: str) -> Response:
         """List a reader's rows of an entity, from its own database.
@@ -157,8 +159,9 @@ class ReaderRowsView(EntityView):
         With `wait` the answer comes when it has that event.
         """
         entity, alias = self.entity(request, path), _alias(request)
-        found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
-        return Response({"results": present_rows(entity, found.results, alias=alias), "next": found.next})
+        with ask_reader(alias):
+            found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
+            return Response({"results": present_rows(entity, found.results, alias=alias), "next": found.next})
 
 
 class ReaderRowView(EntityView):
@@ -170,13 +173,14 @@ class ReaderRowView(EntityView):
         tags=["coordination"],
         parameters=[shapes.ReaderQuery],
         responses={200: shapes.ROW},
-        errors=[EntityNotFound, ReaderNotFound, RowNotFound, EventNotFound, EventCanceled, NotYetHere],
+        errors=[EntityNotFound, ReaderNotFound, RowNotFound, EventNotFound, EventCanceled, NotYetHere, ReaderAway],
     )
     def get(self, request: Request, path: str, row: str) -> Response:
         """Return one row from a reader's own database. With `wait` the answer comes when it has that event."""
         entity, alias = self.entity(request, path), _alias(request)
-        found = reader_rows(entity, alias=alias).filter(pk=read_id(entity, row)).first()
-        return Response(_one(entity, found, alias=alias))
+        with ask_reader(alias):
+            found = reader_rows(entity, alias=alias).filter(pk=read_id(entity, row)).first()
+            return Response(_one(entity, found, alias=alias))
 
 
 def require_registry(request: Request, entities: Sequence[Entity]) -> None:

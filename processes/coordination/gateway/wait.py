@@ -2,11 +2,15 @@
 
 import threading
 import time
+from functools import partial
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from config.common.web.limits import Busy
 from processes.coordination.errors import EventCanceled, EventNotFound, NotYetHere
+from processes.coordination.gateway.readers import ask_reader
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import AppEvent as ReaderEvent
@@ -44,8 +48,8 @@ def _poll(event_id: int, alias: str) -> None:
 
 def _is_here(event_id: int, alias: str) -> bool:
     """Return whether the reader has committed the event; the Writer knows of those that a rebuilt reader has not."""
-    for rows in (ReaderEvent.objects.using(alias), AppEvent.objects.all()):
-        status = rows.filter(pk=event_id).values_list("app_event_status_id", flat=True).first()
+    for read_status in (partial(_status_at_reader, alias), _status_at_writer):
+        status = read_status(event_id)
         if status == EventStatus.COMMITTED:
             return True
         if status == EventStatus.CANCELED:
@@ -53,3 +57,17 @@ def _is_here(event_id: int, alias: str) -> bool:
     if status is None:
         raise EventNotFound
     return False
+
+
+def _status_at_reader(alias: str, event_id: int) -> int | None:
+    # Each look by itself: a call that pauses between two of them waits for no database.
+    with ask_reader(alias):
+        return _find_status(ReaderEvent.objects.using(alias), event_id)
+
+
+def _status_at_writer(event_id: int) -> int | None:
+    return _find_status(AppEvent.objects.all(), event_id)
+
+
+def _find_status(rows: "QuerySet[Any]", event_id: int) -> int | None:
+    return rows.filter(pk=event_id).values_list("app_event_status_id", flat=True).first()

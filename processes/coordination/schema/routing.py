@@ -14,11 +14,15 @@ PLUGIN_READER = "Reader"
 
 def reader_names() -> list[str]:
     """Return the names of the configured readers: `main` at least."""
-    return sorted(alias.removeprefix(PREFIX) for alias in settings.DATABASES if alias.startswith(PREFIX))
+    return sorted(reader_name(alias) for alias in settings.DATABASES if alias.startswith(PREFIX))
 
 
 def reader_alias(reader: str) -> str:
     return PREFIX + reader
+
+
+def reader_name(alias: str) -> str:
+    return alias.removeprefix(PREFIX)
 
 
 def belongs_to_reader(app_label: str, model_name: str) -> bool:

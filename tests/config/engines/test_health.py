@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from pika.exceptions import AMQPError
 
 from config.engines import amqp, clickhouse, postgresql, redis
 from tests.conftest import ServerAddresses
@@ -57,6 +58,13 @@ class TestConnect:
         with redis.connect() as client:
             client.set("test.engines", "kept", ex=10)
             assert client.get("test.engines") == b"kept"
+
+    @pytest.mark.embedded
+    def test_a_mute_broker_is_an_error_of_amqp_as_one_that_is_gone(self, settings: Any) -> None:
+        with SilentServer() as mute:
+            settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
+            with pytest.raises(AMQPError, match="Timeout"):
+                amqp.connect(seconds=0.1)
 
     def test_amqp_opens_a_channel(self, servers: ServerAddresses, settings: Any) -> None:
         settings.AMQP_URL = servers.amqp

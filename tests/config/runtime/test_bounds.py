@@ -138,7 +138,10 @@ ONE_PAST = {
         "chain.starts": "TestEvents::test_one_that_begins_two_of_itself_is_held_by_its_rate",
     },
     "sensors/api/signals/test_signals.py": {
-        "signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error"
+        "signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error",
+        "signals.broker": (
+            "TestThroughTheQueue::test_a_mute_broker_keeps_one_call_for_a_moment_and_the_others_not_at_all"
+        ),
     },
     "sensors/ingest/test_signals.py": {
         "signals.message": "TestOverAmqp::test_a_message_over_256_kib_is_refused",
@@ -398,6 +401,10 @@ ONE_PAST = {
         "rows.list": "TestCreate::test_a_list_has_so_many_rows_and_not_one_more",
         "reader.wait": "TestWait::test_after_ten_seconds_the_caller_is_told_to_come_back",
         "reader.waiting": "TestWait::test_those_who_wait_leave_slots_to_others",
+    },
+    "processes/coordination/api/test_silent_reader.py": {
+        "reader.silence": "TestMuteAtConnect::test_the_first_waits_for_a_moment_and_the_next_not_at_all",
+        "reader.calls": "TestFortyAtOnce::test_a_quarter_of_the_slots_stays_free",
     },
     "processes/coordination/coordinator/test_decisions.py": {
         "coordination.deadline": "TestDeadline::test_of_a_silent_reader_cancels_the_event"

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.table import (
     alerts,
     coordination,
+    engines,
     exchange,
     messaging,
     notifications,
@@ -23,4 +24,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *exchange.ROWS,
     *workflows.ROWS,
     *coordination.ROWS,
+    *engines.ROWS,
 )

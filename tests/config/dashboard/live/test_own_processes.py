@@ -1,3 +1,4 @@
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +21,10 @@ from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue
 from tests.config.dashboard.live.conftest import AT
 from tests.conftest import ServerAddresses
+from tests.faults.silent_servers import Proxy
+
+PATIENCE = 4.0
+"""Two time-outs of half a second, on a busy machine; heartbeats are missed after fifteen."""
 
 
 def runtime(**given: Any) -> dict[str, Any]:
@@ -84,6 +89,22 @@ class TestReadQueues:
             patch.setattr(connection, "close", lose)
             assert read_queues() == {}
         connection.close()
+
+    @pytest.mark.slow
+    @pytest.mark.usefixtures("_broker")
+    def test_a_broker_that_falls_silent_while_it_is_asked_is_left(
+        self, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(own_processes, "READ_SECONDS", 0.5)
+        with Proxy.to(settings.AMQP_URL) as proxy:
+            settings.AMQP_URL = proxy.rewrite(settings.AMQP_URL)
+            monkeypatch.setattr(amqp, "connect", proxy.silence_after(amqp.connect))
+            began = time.monotonic()
+            assert read_queues() == {}
+            assert read_queues() == {}
+            assert time.monotonic() - began < PATIENCE
+        assert own_processes._reading._run is not None
+        own_processes._reading._run.join(60)
 
     def test_is_nothing_while_the_broker_is_away(self, settings: Any) -> None:
         settings.AMQP_URL = "amqp://guest:guest@127.0.0.1:1/"

@@ -1,4 +1,6 @@
 import json
+import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -8,18 +10,26 @@ from django.utils import timezone
 from config.access.keys import create_key
 from config.common.correlation import correlated
 from config.common.times import to_milliseconds
+from config.engines.amqp import connect
+from config.engines.circuit_breaker import CircuitBreaker
 from config.engines.publisher import NotPublished
 from notifications.models import Event
-from sensors.ingest import accept
+from sensors.ingest import accept, signal_queue
 from sensors.ingest.accept import accept_signals
 from sensors.ingest.signals import Origin
 from sensors.models import RejectedSignal, SensorState, StoredSignal
+from tests.faults.silent_servers import Proxy, SilentServer
 from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.api.callers import Caller, service
 from tests.sensors.api.test_history import get
 from tests.sensors.registry import make_sensor
+from tests.servers.private_server import HOST
 
 __all__ = ["broker"]
+
+A_MOMENT = 0.5
+PATIENCE = 4.0
+"""One time-out of 2 s, on a busy machine."""
 
 
 def now_text(**ahead: float) -> str:
@@ -113,10 +123,56 @@ class TestThroughTheQueue:
 
         make_sensor()
         monkeypatch.setattr(accept, "publish_signals", refuse)
-        monkeypatch.setattr(accept, "_broker_paused_until", 0.0)
+        monkeypatch.setattr(accept, "_broker", CircuitBreaker(calls=1))
         assert send("POST", "/signals/", {"sensor_id": "0xA", "data": 1}).json()["accepted"] == 1
         assert (Event.objects.count(), StoredSignal.objects.count()) == (1, 1)
         assert broker.waiting() == 0
+
+    @pytest.mark.slow
+    def test_a_mute_broker_keeps_one_call_for_a_moment_and_the_others_not_at_all(
+        self, unknown_broker: None, send: Caller, settings: Any, in_threads: Callable[..., list[float]]
+    ) -> None:
+        make_sensor()
+        with SilentServer() as mute:
+            settings.AMQP_URL = f"amqp://guest:guest@{HOST}:{mute.port}/"
+            took = sorted(in_threads(lambda _: send_one(send), 8))
+            assert took[-1] < PATIENCE
+            assert took[-2] < took[-1] / 2, "one waits for all of them"
+            assert send_one(send) < A_MOMENT
+            assert mute.connections == 1
+        assert StoredSignal.objects.count() == 9
+
+    @pytest.mark.slow
+    def test_one_that_falls_silent_before_it_has_opened_a_channel_is_left_too(
+        self, unknown_broker: None, send: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_sensor()
+        with Proxy.to(settings.AMQP_URL) as proxy:
+            settings.AMQP_URL = proxy.rewrite(settings.AMQP_URL)
+            monkeypatch.setattr(signal_queue, "connect", proxy.silence_after(connect))
+            assert send_one(send) < PATIENCE
+            assert send_one(send) < A_MOMENT
+        assert StoredSignal.objects.count() == 2
+
+
+@pytest.fixture
+def unknown_broker(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process that has not used its broker yet, and what another one knows of it when it ends."""
+    monkeypatch.setattr(accept, "_broker", CircuitBreaker(calls=40))
+    signal_queue._declared.clear()
+    yield
+    run = signal_queue._declaration._run
+    assert run is not None
+    run.join(60)
+    signal_queue._declared.clear()
+
+
+def send_one(send: Caller) -> float:
+    """Send a signal that must be taken; return how long that took."""
+    began = time.monotonic()
+    answer = send("POST", "/signals/", {"sensor_id": "0xA", "data": 1})
+    assert (answer.status_code, answer.json()) == (202, {"accepted": 1, "rejected": []})
+    return time.monotonic() - began
 
 
 @pytest.fixture
