@@ -29,7 +29,13 @@ SHOWN = 10
 BATCH = 500
 """Rows of one call of the script."""
 M = TypeVar("M", bound=Model)
+SayRows = Callable[[QuerySet[Any]], list[str]]
 KeyT = TypeVar("KeyT")
+
+
+def say_each(rows: QuerySet[Any]) -> list[str]:
+    """Return each row as it calls itself."""
+    return [str(row) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ class ManyAction:
     too_many: str = ""
     """What is said of more rows than `most`; empty: the first so many are taken."""
     form: type[forms.Form] = forms.Form
-    shown_as: str = "pk"
-    """The column by which the dialog names the rows; empty: each as it calls itself."""
+    shown_as: str | SayRows = say_each
+    """How the dialog says what the rows are about: in words; or by a column, where staff know that of each by heart."""
     is_fixed: bool = False
     """Act on the rows that the dialog has counted, whatever the list shows by then. They are sent with the form, so
     `form` has a field `keys` for them."""
@@ -185,6 +191,7 @@ def _ask(
         "count": len(keys),
         "count_words": action.counted % {"count": len(keys), "number": number_format(len(keys))},
         "names": _find_names(model_admin, keys[:SHOWN], action.shown_as),
+        "are_names_words": not isinstance(action.shown_as, str),
         "more": max(0, len(keys) - SHOWN),
         "action": request.POST["action"],
         "select_across": "0" if action.is_fixed else request.POST.get("select_across", "0"),
@@ -196,11 +203,9 @@ def _ask(
     return TemplateResponse(request, "admin_base/confirm_many.html", context)
 
 
-def _find_names(model_admin: ModelAdmin[M], keys: Sequence[Any], column: str) -> list[str]:
+def _find_names(model_admin: ModelAdmin[M], keys: Sequence[Any], shown_as: str | SayRows) -> list[str]:
     """Return the names as text: a template would group the digits of a number by the rules of the language."""
-    if column == "pk":
-        return [str(key) for key in keys]
     rows = model_admin.model._default_manager.filter(pk__in=keys).order_by("pk")
-    if not column:
-        return [str(row) for row in rows]
-    return [str(name) for name in rows.values_list(column, flat=True)]
+    if isinstance(shown_as, str):
+        return [str(name) for name in rows.values_list(shown_as, flat=True)]
+    return shown_as(rows)

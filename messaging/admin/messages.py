@@ -1,7 +1,8 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models.functions import Coalesce, Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
@@ -38,6 +39,8 @@ from messaging.files.preview import open_file
 from messaging.models import Message
 from messaging.services.requeue import is_requeuable, requeue_message
 from messaging.services.set_aside import bring_back_message, can_be_set_aside, set_aside_message
+
+WAITED = ExpressionWrapper(Coalesce("settled_at", Now()) - F("accepted_at"), DurationField())
 
 
 @admin.register(Message)
@@ -85,7 +88,7 @@ class MessageAdmin(BigTableAdmin[Message]):
     def name(self, message: Message) -> SafeString:
         return format_html('<span class="pst-id">{}</span>', message.public_id)
 
-    @display(description=_("from → to"))
+    @display(description=_("from → to"), ordering="database")
     def route_and_subsystem(self, message: Message) -> SafeString:
         parts = (route_html(message), message.subsystem.name)
         return format_html('<div class="pst-route">{}<div class="pst-quiet">{}</div></div>', *parts)
@@ -110,7 +113,7 @@ class MessageAdmin(BigTableAdmin[Message]):
     def volume(self, message: Message) -> SafeString:
         return nowrap(filesizeformat(message.size))
 
-    @display(description=_("waiting time"))
+    @display(description=_("waiting time"), ordering=WAITED)
     def waiting(self, message: Message) -> SafeString:
         return nowrap(waiting_text(message))
 

@@ -33,9 +33,9 @@ from config.common.durations import say_length
 from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.events import as_code
 from notifications.admin.presentation import bare_address, delivery_badge, name_rows, named_of, nowrap
-from notifications.event_titles import row_title_html, title_value
+from notifications.event_titles import row_title, row_title_html, title_value
 from notifications.models import Attempt, Delivery, Endpoint
-from notifications.names import Named, find_endpoints, find_subjects, name_endpoints
+from notifications.names import SEPARATOR, Named, find_endpoints, find_subjects, name_endpoints
 from notifications.presentation import say_reason
 from notifications.selectors import attempts_of, first_delivery_since, newest_about
 from notifications.sending.policy import is_success
@@ -232,7 +232,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         def act(keys: Sequence[int], answers: dict[str, Any]) -> Tally:
             return Tally(*apply_to_each(keys, lambda pk: resend_delivery(pk, actor_of(request))))
 
-        many = ManyAction(question, act, _report_resent, COUNTED, MOST_AT_ONCE)
+        many = ManyAction(question, act, _report_resent, COUNTED, MOST_AT_ONCE, shown_as=_say_each)
         return confirm_many(self, request, chosen, many)
 
     @action(description=_("Resend"), permissions=["operate"], url_path="resend", icon="send")
@@ -257,6 +257,19 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
             setattr(delivery, "owner", name_endpoints([delivery.endpoint_id]).get(delivery.endpoint_id))  # noqa: B010
         owner: Named | None = getattr(delivery, "owner")  # noqa: B009
         return owner
+
+
+def _say_each(rows: QuerySet[Delivery]) -> list[str]:
+    """Return what each message says, about what, and to whom."""
+    found = list(rows.select_related("endpoint").defer("body").annotate(title_value=title_value("body")))
+    name_rows(found)
+    owners, words = name_endpoints([delivery.endpoint_id for delivery in found]), []
+    for delivery in found:
+        named, owner = named_of(delivery), owners.get(delivery.endpoint_id)
+        about = delivery.subject if named is None else named.text
+        receiver = bare_address(delivery.endpoint.url) if owner is None else owner.text
+        words.append(SEPARATOR.join(filter(None, [row_title(delivery, "body"), about])) + f" → {receiver}")
+    return words
 
 
 def _report_resent(tally: Tally) -> Report:

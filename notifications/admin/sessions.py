@@ -85,11 +85,8 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
 
     @display(description=pgettext_lazy("session", "session"), ordering="pk")
     def name(self, session: RepeatSession) -> SafeString:
-        about = gettext("theme %(theme)s · %(repeater)s") % {
-            "theme": session.theme_id,
-            "repeater": repeater_of(session.theme),
-        }
-        return format_html('<div class="pst-session">{}<div class="pst-quiet">{}</div></div>', session.pk, about)
+        words = '<div class="pst-session">{}<div class="pst-quiet">{}</div></div>'
+        return format_html(words, session.pk, _say_theme(session))
 
     @display(description=_("status"), ordering="status")
     def state(self, session: RepeatSession) -> SafeString:
@@ -333,7 +330,9 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         # Sessions come and go by themselves: what was counted is what is acted on.
         too_many = gettext("At most %(most)s sessions at a time: narrow down the list first.")
         too_many %= {"most": number_format(most, force_grouping=True)}
-        many = ManyAction(question, act, describe, COUNTED, most, too_many=too_many, form=form, is_fixed=True)
+        many = ManyAction(
+            question, act, describe, COUNTED, most, too_many=too_many, form=form, shown_as=_say_each, is_fixed=True
+        )
         return confirm_many(self, request, chosen, many)
 
     def _ask(
@@ -369,6 +368,16 @@ def _expect_one(done: int) -> None:
 
 def _list_page() -> str:
     return reverse("admin:notifications_repeatsession_changelist")
+
+
+def _say_theme(session: RepeatSession) -> str:
+    """Return whose work a session is: its theme and who repeats it."""
+    said = {"theme": session.theme_id, "repeater": repeater_of(session.theme)}
+    return gettext("theme %(theme)s · %(repeater)s") % said
+
+
+def _say_each(rows: QuerySet[RepeatSession]) -> list[str]:
+    return [f"{session.pk} · {_say_theme(session)}" for session in rows.select_related("theme")]
 
 
 def _report(said: str, *, left_out: int) -> Report:

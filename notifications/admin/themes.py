@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
+from django.db.models.functions import Concat
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
@@ -69,7 +70,7 @@ class ThemeAdmin(ListAdmin[Theme]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/sessions.css"]}
 
-    @display(description=_("handled by"))
+    @display(description=_("handled by"), ordering=Concat("handler", "url"))
     def repeater(self, theme: Theme) -> SafeString:
         text = theme.handler or theme.url
         own = gettext("built into Postern") if is_own(theme) else ""
@@ -84,13 +85,13 @@ class ThemeAdmin(ListAdmin[Theme]):
         links = format_html_join(" · ", link, rows)
         return format_html('<div class="pst-session">{}</div>', links) if rows else "–"
 
-    @display(description=_("delay after a failure"))
+    @display(description=_("delay after a failure"), ordering="delay")
     def rhythm(self, theme: Theme) -> str:
         words = say_seconds(theme.delay)
         jitter = gettext("up to %(time)s more") % {"time": say_seconds(theme.jitter)} if theme.jitter else ""
         return ", ".join(part for part in (words, jitter) if part)
 
-    @display(description=_("limits"))
+    @display(description=_("limits"), ordering="repeat_limit")
     def limits(self, theme: Theme) -> SafeString:
         said = ngettext("%(count)d repeat", "%(count)d repeats", theme.repeat_limit) % {"count": theme.repeat_limit}
         return nowrap(f"{said} · {filesizeformat(theme.length_limit)}")

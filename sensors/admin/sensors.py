@@ -228,7 +228,7 @@ class SensorAdmin(ReadOnceAdmin[Sensor]):
         form: type[Form] = Form,
     ) -> HttpResponse | None:
         too_many = gettext("At most 100,000 sensors at a time: narrow down the list first.")
-        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, too_many=too_many, form=form)
+        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, too_many=too_many, form=form, shown_as="pk")
         return confirm_many(self, request, chosen, many)
 
     @admin.action(description=_("Mute"), permissions=["change"])

@@ -1,5 +1,6 @@
 """A new installation, from its first step to a list that is acted on as a whole."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.browser.conftest import DESKTOP, PATIENCE, sign_in
 from tests.browser.installation import running
+from tests.browser.test_live import call, open_start_page
 from tests.browser.watch import Watch
 from tests.faults.product import copy_template
 from tests.webhook_receiver import run_receiver
@@ -22,7 +24,7 @@ def empty(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def test_leads_to_the_first_webhook_then_acts_on_many_rows_under_a_bar(
+def test_leads_to_the_first_webhook_follows_a_signal_to_its_delivery_and_acts_on_many_rows_under_a_bar(
     empty: str, browser: Browser, tmp_path: Path
 ) -> None:
     context = browser.new_context(viewport=DESKTOP, locale="en")
@@ -30,8 +32,11 @@ def test_leads_to_the_first_webhook_then_acts_on_many_rows_under_a_bar(
     page = context.new_page()
     watch = Watch(page, empty.removeprefix("http://"))
     sign_in(page, empty)
+    expect(page).to_have_url(f"{empty}/admin/")
+    expect(page.locator("h1")).to_contain_text("Start page")
     with run_receiver() as receiver:
         take_the_first_steps(page, empty, receiver.url("/200/hook"))
+        follow_a_signal(page, empty)
     act_on_many(page, empty, tmp_path)
     mute_the_client(page, empty)
     context.close()
@@ -62,8 +67,26 @@ def take_the_first_steps(page: Page, address: str, url: str) -> None:
     expect(page.locator("body")).to_contain_text("Sensor Door000: the door opened.")
     # The card looks by itself until the client has accepted the message.
     expect(done).to_have_count(4)
-    page.locator("#first-steps").get_by_role("link", name="Open the delivery").click()
-    expect(page.locator("#content")).to_contain_text("200")
+    expect(page.locator("#first-steps").get_by_role("link", name="Open the delivery")).to_be_visible()
+
+
+def follow_a_signal(page: Page, address: str) -> None:
+    """Send one as a device does, see it on the start page that is open, and go from there to what was delivered."""
+    open_start_page(page, address)
+    call(page, address, "signals/", {"sensor_id": "Door000", "data": 0})
+    change = page.locator('[data-rows="sensors.changes"] li').first
+    expect(change).to_contain_text("closed")
+    assert page.evaluate("window.isTheSame")
+    change.get_by_role("link", name="Door000").click()
+    expect(page.locator("h1")).to_contain_text("Door000")
+    page.click(".pst-search-button:has-text('Trace')")
+    page.wait_for_url(re.compile(r"/admin/trace/\?id="))
+    lanes = page.locator(".pst-trace-step").evaluate_all("steps => steps.map(step => step.dataset.lane)")
+    assert [lane for lane in lanes if lane in ("signal", "event", "delivery")][:3] == ["signal", "event", "delivery"]
+    page.click(".pst-trace-step[data-lane=delivery] a")
+    page.wait_for_url(re.compile(r"/admin/notifications/delivery/\d+/change/"))
+    expect(page.locator(".pst-attempts")).to_contain_text("200")
+    expect(page.locator(".pst-attempts")).to_contain_text("/200/hook")
 
 
 def act_on_many(page: Page, address: str, folder: Path) -> None:

@@ -1,16 +1,25 @@
+import os
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Page, ViewportSize, WebSocket, WebSocketRoute, expect
 
-from tests.browser.conftest import PHONE, Open, sign_in
+from tests.browser.accessibility import shift_of
+from tests.browser.conftest import DESKTOP, PHONE, Open, sign_in
 from tests.browser.exchange import Exchange
+from tests.browser.test_pages import MOST_SHIFT
 from tests.browser.watch import sideways
 
 LOST = re.compile(r"^connection lost, showing \d\d:\d\d:\d\d$")
+SIGNALS = max(30, int(float(os.environ.get("DRILL_SCALE", "0.02")) * 120))
+PAUSE = 500.0
+"""Milliseconds from signal to signal."""
+LOOKS: dict[str, tuple[str, ViewportSize]] = {
+    "desk": ("", DESKTOP),
+    "phone": ("", PHONE),
+    "wall": ("?wall=1", {"width": 1920, "height": 1080}),
+}
 FILTER = "tile => getComputedStyle(tile.closest('.pst-card')).filter"
 
 
@@ -64,13 +73,13 @@ def resolve(page: Page, address: str, alert: str) -> None:
     call(page, address, f"alerts/{alert}/resolve/", {})
 
 
-def call(page: Page, address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Post to the API by the session of a page."""
+def call(page: Page, address: str, path: str, body: dict[str, Any] | None = None, method: str = "POST") -> Any:
+    """Call the API by the session of a page; return what it answers."""
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies(address)}
     headers = {"X-CSRFToken": cookies["csrftoken"], "Referer": f"{address}/"}
-    answer = page.request.post(f"{address}/api/v1/{path}", data=body, headers=headers)
+    answer = page.request.fetch(f"{address}/api/v1/{path}", method=method, data=body, headers=headers)
     assert answer.ok, answer.text()
-    return dict(answer.json() or {})
+    return answer.json()
 
 
 def open_start_page(page: Page, address: str, query: str = "") -> None:
@@ -84,10 +93,6 @@ class TestStartPage:
         self, admin_page: Page, address: str, open_page: Open, admin_session: Path
     ) -> None:
         open_start_page(admin_page, address)
-        moved = """new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
-            window.shift = (window.shift || 0) + (entry.hadRecentInput ? 0 : entry.value);
-        })).observe({ type: "layout-shift" })"""
-        admin_page.evaluate(moved)
         call(admin_page, address, "sensors/", {"id": "LiveDoor", "address": "9 Live Street"})
         committed = admin_page.locator('[data-rows="changes.newest"] li[data-status=committed]').first
         expect(committed.locator("[data-field=type]")).to_contain_text("sensor")
@@ -107,7 +112,25 @@ class TestStartPage:
         expect(row).to_contain_text("terminated")
         expect(detail.locator(".pst-facts")).to_contain_text("terminated")
         assert admin_page.evaluate("window.isTheSame")
-        assert admin_page.evaluate("window.shift || 0") < 0.05
+
+    def test_stays_in_its_place_while_doors_move_twice_a_second(
+        self, open_page: Open, admin_session: Path, address: str
+    ) -> None:
+        pages = {}
+        for look, (query, viewport) in LOOKS.items():
+            pages[look] = open_page(storage_state=admin_session, viewport=viewport)
+            open_start_page(pages[look], address, query)
+        desk, doors = pages["desk"], [f"Busy{number}" for number in range(5)]
+        for door in doors:
+            call(desk, address, "sensors/", {"id": door, "address": f"{door} Street"})
+        drawn = {look: shift_of(page) for look, page in pages.items()}
+        for number in range(SIGNALS):
+            call(desk, address, "signals/", {"sensor_id": doors[number % 5], "data": (number // 5 + 1) % 2})
+            desk.wait_for_timeout(PAUSE)
+        for look, page in pages.items():
+            expect(page.locator('[data-rows="sensors.changes"] li').first).to_contain_text(doors[(SIGNALS - 1) % 5])
+            assert shift_of(page) - drawn[look] < MOST_SHIFT, look
+            assert page.evaluate("window.isTheSame")
 
     def test_the_last_changes_of_the_registry_come_without_a_reload(self, admin_page: Page, address: str) -> None:
         cut = Cut()
@@ -194,51 +217,6 @@ class TestStartPage:
         assert page.locator("#nav-sidebar, button:visible, input:visible").count() == 0
         assert sideways(page) <= 0
         assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
-
-
-class TestWatchedRows:
-    def test_a_sensors_page_follows_its_sensor_and_keeps_what_is_typed(self, admin_page: Page, address: str) -> None:
-        admin_page.goto(f"{address}/admin/")
-        call(admin_page, address, "sensors/", {"id": "Watched1", "address": "1 Watch Street"})
-        admin_page.goto(f"{address}/admin/sensors/sensor/Watched1/change/")
-        expect(admin_page.locator(".pst-watch")).to_have_text("live")
-        admin_page.fill("#id_notes", "being typed")
-        admin_page.locator("h1").click()
-        call(admin_page, address, "signals/", {"sensor_id": "Watched1", "data": 1})
-        expect(admin_page.locator(".pst-facts")).to_contain_text("open")
-        assert admin_page.locator("#id_notes").input_value() == "being typed"
-
-    def test_a_list_shows_a_new_row_and_says_when_the_line_is_lost(self, admin_page: Page, address: str) -> None:
-        mute = Mute()
-        admin_page.route_web_socket("**/ws/dashboard/**", mute.pass_on)
-        admin_page.goto(f"{address}/admin/exchange/exchangeprocess/")
-        exchange = Exchange(admin_page, address, "listed")
-        expect(admin_page.locator(".pst-watch")).to_have_text("live")
-        exchange.send("m1")
-        process = exchange.start()
-        row = admin_page.locator("#result_list .data-row", has=admin_page.locator(f'a[href*="{process}"]'))
-        expect(row).to_contain_text("started")
-        exchange.step(process, "interrupt", text="enough")
-        expect(row).to_contain_text("interrupted")
-        mute.is_on = True
-        expect(admin_page.locator(".pst-watch")).to_have_text(LOST, timeout=45_000)
-
-    def test_the_time_of_a_lost_line_is_in_the_zone_of_the_viewer(
-        self, admin_page: Page, open_page: Open, admin_session: Path, address: str
-    ) -> None:
-        admin_page.goto(f"{address}/admin/")
-        zone = admin_page.locator(".pst-start").get_attribute("data-zone") or ""
-        mute = Mute()
-        page = open_page(storage_state=admin_session, timezone_id="Asia/Kathmandu")  # 5:45 h ahead of UTC
-        page.route_web_socket("**/ws/dashboard/**", mute.pass_on)
-        page.goto(f"{address}/admin/exchange/exchangeprocess/")
-        expect(page.locator(".pst-watch")).to_have_text("live")
-        mute.is_on = True
-        words = re.compile(r"showing \d\d:(\d\d):\d\d$")
-        expect(page.locator(".pst-watch")).to_have_text(words, timeout=45_000)
-        found, now = words.search(page.locator(".pst-watch").inner_text()), datetime.now(ZoneInfo(zone))
-        assert found is not None
-        assert (now.minute - int(found[1])) % 60 < 5
 
 
 class TestExchangePanel:

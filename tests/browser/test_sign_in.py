@@ -5,12 +5,6 @@ from tests.browser.watch import sideways
 
 
 class TestSignIn:
-    def test_leads_to_the_start_page(self, open_page: Open, address: str) -> None:
-        page = open_page()
-        sign_in(page, address)
-        expect(page).to_have_url(f"{address}/admin/")
-        expect(page.locator("h1")).to_contain_text("Start page")
-
     def test_a_wrong_password_is_told_and_keeps_one_out(self, open_page: Open, address: str) -> None:
         page = open_page()
         sign_in(page, address, name="nobody", password="wrong")

@@ -29,6 +29,7 @@ from config.admin_base.pages import (
     get_subject,
 )
 from config.admin_base.theme import DropdownFilter, action, display
+from config.common.database.sql import ArrayLength
 from config.common.errors import Invalid
 from config.records.form_claims import SentTwice
 from config.records.models import AccessKey
@@ -79,7 +80,7 @@ class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
     actions_detail = ("end",)
     actions_row = ("end",)
 
-    @display(description=_("permissions"))
+    @display(description=_("permissions"), ordering=ArrayLength("scopes"))
     def scope_names(self, key: AccessKey) -> SafeString | str:
         """Return what the key may do in words; the scopes are a hint. Keys of others than services need none."""
         if not key.scopes:

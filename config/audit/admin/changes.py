@@ -84,7 +84,7 @@ class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
     def what(self, change: ChangeRecord) -> SafeString:
         return badge(change.get_action_display(), COLOURS[change.action])
 
-    @display(description=_("kind"))
+    @display(description=_("kind"), ordering="kind")
     def kind_of_object(self, change: ChangeRecord) -> str:
         return kind_title(change.kind)
 

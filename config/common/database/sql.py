@@ -11,8 +11,10 @@ from uuid import UUID
 import msgspec
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import IntegerField, Subquery
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Func, IntegerField, Subquery
 from django.db.models.expressions import RawSQL
+from django.db.models.sql.compiler import SQLCompiler
 
 from config.common.database.failures import mark_if_lost
 
@@ -33,6 +35,16 @@ class CountUpTo(Subquery):
 
     template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
     output_field = IntegerField()
+
+
+class ArrayLength(Func):
+    """How many elements a column of JSON holds that is an array."""
+
+    function = "jsonb_array_length"
+    output_field = IntegerField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        return super().as_sql(compiler, connection, function="json_array_length", **context)
 
 
 def in_array(values: Collection[str]) -> RawSQL:

@@ -82,7 +82,6 @@ def _tally(fleet: Fleet, *, lost: int, is_outage: bool) -> dict[str, Any]:
         "never_seen": tally.total - tally.seen,
         "open": tally.open,
         "closed": tally.closed,
-        "total": tally.total,
     }
 
 

@@ -167,7 +167,12 @@ KINDS = {
     "notifications.repeatsession": Watched(
         "sessions", "notifications.RepeatSession", _number, ("change", "status", "repeats", "due_at", "is_repeating")
     ),
-    "messaging.message": Watched("messages", "messaging.Message", _number, ("status", "folder", "moving_from")),
+    "messaging.message": Watched(
+        "messages",
+        "messaging.Message",
+        _number,
+        ("status", "folder", "moving_from", "setbacks", "set_aside_at", "file_missing_at", "file_gone_at"),
+    ),
     "exchange.exchangeprocess": Watched(
         "processes",
         "exchange.ExchangeProcess",

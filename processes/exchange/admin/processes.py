@@ -3,7 +3,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import Count, DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models import Count, DurationField, ExpressionWrapper, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -24,6 +24,7 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
+from config.common.database.sql import ArrayLength, CountUpTo
 from messaging.admin.presentation import nowrap
 from messaging.admin.reason_form import ReasonForm
 from processes.exchange.admin.doubt_page import doubt_view
@@ -42,6 +43,7 @@ from processes.exchange.services.operations import (
 from processes.exchange.transitions import LIVE
 
 Status = ExchangeProcess.Status
+MESSAGES = CountUpTo(ProcessMessage.objects.filter(process=OuterRef("pk")).order_by().values("pk"))
 LASTED = ExpressionWrapper(Coalesce("ended_at", Now()) - F("started_at"), DurationField())
 
 
@@ -79,11 +81,11 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     def state(self, process: ExchangeProcess) -> SafeString:
         return format_html('<span class="pst-nowrap">{}{}</span>', status_badge(process), draw_progress(process))
 
-    @display(description=_("messages"))
+    @display(description=_("messages"), ordering=MESSAGES)
     def message_count(self, process: ExchangeProcess) -> int:
         return int(getattr(process, "number_of_messages", 0))
 
-    @display(description=_("replies"))
+    @display(description=_("replies"), ordering=ArrayLength("replies"))
     def reply_count(self, process: ExchangeProcess) -> int:
         return len(process.replies)
 

@@ -2,6 +2,7 @@ import importlib
 import json
 import re
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,14 @@ from prometheus_client.core import Metric
 from config.counters import FOLDER_VARIABLE
 from config.runtime import metrics
 from config.runtime.gauges import Gauge, GaugeCache, read_gauges, to_metrics
-from notifications.models import Delivery
-from notifications.services.alerts import raise_alert
-from sensors.models import OpenDoor, SensorState
+from notifications.models import Delivery, Follower, Incident, RepeatSession, Theme
+from notifications.services.alerts import acknowledge_alert, raise_alert, resolve_alert
+from processes.workflows.models import WorkflowIncident, WorkItem
+from sensors.models import Client, OpenDoor, SensorState
+from tests.config.dashboard.live.records import make_process
+from tests.notifications.sessions.themes import theme as make_theme
+from tests.processes.workflows.process_files import chain, timer, user
+from tests.processes.workflows.scene import Scene
 from tests.sensors.registry import make_client, make_delivery, make_sensor
 
 ROOT = Path(__file__).parents[3]
@@ -24,8 +30,87 @@ APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"], "info": ["_info"]}
 
 
+PENDING, OLDEST = "postern_deliveries_pending", "postern_deliveries_oldest_pending_seconds"
+
+
 def read() -> dict[str, float]:
-    return {gauge.name + "".join(f"/{value}" for _, value in gauge.labels): gauge.value for gauge in read_gauges()}
+    """Return each gauge by its name and labels; of an age whether there is one."""
+    found = {gauge.name + "".join(f"/{value}" for _, value in gauge.labels): gauge.value for gauge in read_gauges()}
+    return {**found, OLDEST: float(found[OLDEST] > 0)}
+
+
+def lose_a_sensor() -> None:
+    make_sensor("0xLost")
+    SensorState.objects.filter(pk="0xLost").update(seen_at=timezone.now(), lost_at=timezone.now())
+
+
+def leave_a_door_open(minutes: int = -1) -> None:
+    now, id = timezone.now(), f"0xOpen{minutes}".replace("-", "m")
+    make_sensor(id, open_limit=60)
+    OpenDoor.objects.create(sensor_id=id, opened_at=now, limit_at=now + timedelta(minutes=minutes), heard_at=now)
+
+
+def deliver(**fields: Any) -> None:
+    client = Client.objects.first() or make_client()
+    row = make_delivery(f"0x{Delivery.objects.count()}", client, **fields)
+    Delivery.objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(minutes=1))
+
+
+def alert(subject: str, move: Callable[[int, str], object] | None = None) -> None:
+    pk = raise_alert("test", subject, "Something")
+    if move is not None:
+        move(pk, "staff:olga")
+
+
+def set_aside(position: int, **fields: Any) -> None:
+    follower, _ = Follower.objects.get_or_create(name="workflows")
+    Incident.objects.create(follower=follower, position=position, type="t", subject="s", event={}, error="e", **fields)
+
+
+def save_session(status: str, **fields: Any) -> None:
+    theme = Theme.objects.first() or make_theme()
+    RepeatSession.objects.create(theme=theme, status=status, length=2, record_count=0, save_number=1, **fields)
+
+
+def wait_for_a_person(kind: str = "user", **fields: Any) -> None:
+    head = Scene().begin(chain("p", user("a")))
+    WorkItem.objects.filter(instance=head.id).update(kind=kind, **fields)
+
+
+def stop_a_workflow(**fields: Any) -> None:
+    head = Scene().begin(chain("q", timer("t", "PT1H")))
+    WorkflowIncident.objects.create(instance_id=head.id, about="x", command={}, opened_at=timezone.now(), **fields)
+
+
+ONE_MORE: dict[str, Callable[[], Any]] = {
+    "postern_sensors_lost": lose_a_sensor,
+    "postern_sensors_left_open": leave_a_door_open,
+    PENDING: deliver,
+    OLDEST: deliver,
+    "postern_deliveries_dead": lambda: deliver(status="dead", due_at=None),
+    "postern_alerts/open": lambda: alert("a"),
+    "postern_alerts/acknowledged": lambda: alert("b", acknowledge_alert),
+    "postern_follower_incidents": lambda: set_aside(1),
+    "postern_sessions_exhausted": lambda: save_session("exhausted"),
+    "postern_exchange_in_doubt": lambda: make_process("IN_DOUBT", name="doubtful"),
+    "postern_exchange_failed": lambda: make_process("FAILED", name="failed"),
+    "postern_workflow_tasks": wait_for_a_person,
+    "postern_workflow_incidents": stop_a_workflow,
+}
+BESIDE = {PENDING: {OLDEST: 1}, OLDEST: {PENDING: 1}}
+"""What the row of a gauge makes beside it."""
+OVER: tuple[Callable[[], Any], ...] = (
+    lambda: leave_a_door_open(minutes=5),
+    lambda: deliver(status="delivered", due_at=None),
+    lambda: alert("c", resolve_alert),
+    lambda: set_aside(2, resolved_at=timezone.now(), resolution="done"),
+    lambda: save_session("saved", due_at=timezone.now()),
+    lambda: make_process("DONE", name="done"),
+    lambda: wait_for_a_person(kind="external"),
+    lambda: wait_for_a_person(status="done", closed_by=2),
+    lambda: stop_a_workflow(status="resolved", resolved_at=timezone.now()),
+)
+"""What is over, or nobody's business: no gauge has it."""
 
 
 @pytest.mark.embedded
@@ -34,26 +119,28 @@ class TestReadGauges:
     def test_an_empty_installation_has_nothing_to_do(self) -> None:
         assert set(read().values()) == {0}
 
-    def test_counts_sensors_deliveries_and_alerts(self) -> None:
-        now = timezone.now()
-        make_sensor("0xA", open_limit=60)
-        SensorState.objects.update(seen_at=now, lost_at=now)
-        OpenDoor.objects.create(sensor_id="0xA", opened_at=now, limit_at=now - timedelta(seconds=1), heard_at=now)
-        client = make_client()
-        make_delivery("0xA", client)
-        make_delivery("0xB", client)
-        make_delivery("0xC", client, status="dead", due_at=None)
-        Delivery.objects.filter(subject="sensor/0xA").update(created_at=now - timedelta(hours=1))
-        raise_alert("test", "sensor/0xA", "Something")
+    def test_every_one_has_a_row_here(self) -> None:
+        assert read().keys() == ONE_MORE.keys()
+
+    @pytest.mark.parametrize("name", ONE_MORE)
+    def test_each_counts_its_own(self, name: str) -> None:
+        ONE_MORE[name]()
+        assert {other: value for other, value in read().items() if value} == {**BESIDE.get(name, {}), name: 1}
+
+    def test_all_count_at_once_what_is_not_over(self) -> None:
+        for make in (*ONE_MORE.values(), *OVER):
+            make()
         found = read()
-        assert 3590 < found.pop("postern_deliveries_oldest_pending_seconds") < 3660
-        assert {name: value for name, value in found.items() if value} == {
-            "postern_sensors_lost": 1,
-            "postern_sensors_left_open": 1,
-            "postern_deliveries_pending": 2,
-            "postern_deliveries_dead": 1,
-            "postern_alerts/open": 1,
-        }
+        assert [name for name, value in found.items() if not value] == []
+        assert {name: value for name, value in found.items() if value != 1} == {PENDING: 2}
+
+    def test_the_age_is_that_of_the_oldest_that_is_pending(self) -> None:
+        client, now = make_client(), timezone.now()
+        for sensor, hours in (("0xA", 1), ("0xB", 0), ("0xC", 5)):
+            delivery = make_delivery(sensor, client)
+            Delivery.objects.filter(pk=delivery.pk).update(created_at=now - timedelta(hours=hours))
+        Delivery.objects.filter(subject="sensor/0xC").update(status="dead", due_at=None)
+        assert 3590 < next(gauge.value for gauge in read_gauges() if gauge.name == OLDEST) < 3660
 
     def test_with_several_processes_each_number_stands_once(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

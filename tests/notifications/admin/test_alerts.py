@@ -61,9 +61,10 @@ class TestInbox:
 
     def test_several_are_acknowledged_at_once(self, operator: Client) -> None:
         chosen = list(Alert.objects.exclude(status="resolved").values_list("pk", flat=True))
-        answer = operator.post(
-            LIST, {"action": "acknowledge_chosen", "_selected_action": chosen, "confirmed": "yes"}, follow=True
-        )
+        action = {"action": "acknowledge_chosen", "_selected_action": chosen}
+        question = operator.post(LIST, action).content.decode()
+        assert [f"<li>{alert.words}</li>" in question for alert in Alert.objects.filter(pk__in=chosen)] == [True] * 4
+        answer = operator.post(LIST, {**action, "confirmed": "yes"}, follow=True)
         assert "2 alerts acknowledged." in answer.content.decode()
         assert not Alert.objects.filter(status="open").exists()
 

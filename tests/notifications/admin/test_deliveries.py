@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -97,7 +98,10 @@ class TestList:
         client = make_client()
         rows = [dead("0xA", client), dead("0xA", client), dead("0xB", client)]
         chosen = {"action": "resend_chosen", "_selected_action": [row.pk for row in rows]}
-        assert "even while sending is paused" in operator.post(LIST, chosen).content.decode()
+        question = operator.post(LIST, chosen).content.decode()
+        assert "even while sending is paused" in question
+        named = re.findall(r"<li>([^<]+ → [^<]+)</li>", question)
+        assert named == [f"Door opened or closed · {sensor} → watch" for sensor in ("0xA", "0xA", "0xB")]
         assert not Delivery.objects.filter(status="pending").exists()
         page = operator.post(LIST, {**chosen, "confirmed": "yes"}, follow=True).content.decode()
         assert "2 messages are being resent." in page

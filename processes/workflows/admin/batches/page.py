@@ -154,7 +154,7 @@ class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
     class Media:
         css = {"all": ["postern/deliveries.css"]}  # the bar
 
-    @display(description=_("operation"))
+    @display(description=_("operation"), ordering="operation")
     def label(self, batch: WorkflowBatch) -> str:
         return str(batch)
 
@@ -162,7 +162,7 @@ class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
     def state(self, batch: WorkflowBatch) -> SafeString:
         return badge(Run(batch.status).label, COLOURS[Run(batch.status)])
 
-    @display(description=pgettext_lazy("batch", "outcome"))
+    @display(description=pgettext_lazy("batch", "outcome"), ordering="changed")
     def outcome(self, batch: WorkflowBatch) -> str:
         return summarize(batch)
 

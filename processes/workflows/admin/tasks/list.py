@@ -55,7 +55,7 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
     ordering = ("deadline_at", "-priority", "id")
     sorted_by_index: ClassVar[tuple[str, ...]] = ("deadline_at",)
 
-    @display(description=_("task"))
+    @display(description=_("task"), ordering="name")
     def about(self, item: WorkItem) -> SafeString:
         record = format_html(" · {}", say_record(item.instance.record)) if item.instance.record else ""
         return format_html(
@@ -76,7 +76,7 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
             shown.append(format_html('<span class="pst-quiet">{}</span>', gettext("priority %d") % item.priority))
         return format_html_join(" ", "{}", ((each,) for each in shown)) if shown else "–"
 
-    @display(description=_("assignee"))
+    @display(description=_("assignee"), ordering="assignee")
     def whose(self, item: WorkItem) -> SafeString | str:
         if item.assignee:
             return show_name(item.assignee, is_known=item.assignee in getattr(item, "known_names", ()))

@@ -34,7 +34,7 @@ def shown_processes(known: Mapping[UUID, ProcessRow] | None = None) -> dict[UUID
     return read_processes(known or {}, read_lists(ask_processes()))
 
 
-def add_messages(process: ExchangeProcess, count: int, **columns: Any) -> list[Message]:
+def add_messages(process: ExchangeProcess, count: int, /, **columns: Any) -> list[Message]:
     """Give a process messages that it holds."""
     database, at = process.database, timezone.now()
     enterprise = database.enterprise

@@ -2,11 +2,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from config.dashboard.live import counts, deliveries
 from config.dashboard.live import page_state as facts_module
-from config.dashboard.live.page_state import LONGEST_SECONDS, PageState, read_state
+from config.dashboard.live.doors import read_fleet
+from config.dashboard.live.page_state import LONGEST_SECONDS, Beside, PageState, read_state
 from notifications.models import Alert, Delivery, Endpoint, Sequencer
 from notifications.services.alerts import acknowledge_alert, raise_alert
 from processes.exchange.models import ExchangeProcess
@@ -65,6 +67,14 @@ class TestReadNews:
             raise_alert("k", str(number), "A thing")
         with django_assert_max_num_queries(16):
             first()
+
+    def test_holds_nothing_that_the_page_does_not_show(self) -> None:
+        found = read_state(None, now=0.0, beside=Beside(queues={"signals": 1}, fleet=read_fleet()))
+        assert found is not None
+        page = "".join(path.read_text() for path in (settings.BASE_DIR / "templates/dashboard/live").glob("*.html"))
+        parts = ("sensors", "deliveries", "workflows", "sessions", "changes", "runtime")
+        sent = [f"{part}.{name}" for part in parts for name in getattr(found.parts, part)]
+        assert [path for path in sent if f'="{path}"' not in page] == []
 
     def test_counts_deliveries_up_to_a_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         endpoint = Endpoint.objects.create(url="https://example.org/", secret=b"x")

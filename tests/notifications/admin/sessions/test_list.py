@@ -167,6 +167,7 @@ class TestRepeatMany:
         asked = operator.post(LIST, many("repeat_chosen", ids)).content.decode()
         assert "Retry these sessions now?" in asked
         assert "2 sessions:" in asked
+        assert [f"<li>{pk} · theme 7 · " in asked for pk in ids] == [True, True]
         assert due_in(ids[0]) == 60
         page = operator.post(LIST, confirmed("repeat_chosen", ids), follow=True).content.decode()
         assert "2 sessions are due now." in page
