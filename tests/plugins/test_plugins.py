@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from processes.coordination.schema.entities import ENTITIES
 from processes.coordination.schema.plugin_entities import plugin_entities
-from tests.faults.product import ROOT, Product
+from tests.faults.product import ROOT, Product, copy_template
 
 pytestmark = pytest.mark.embedded
 
@@ -56,6 +56,7 @@ class TestEntity:
         write_plugin(tmp_path, "doors", code_of(ENTITY))
         made = manage(tmp_path, "makemigrations", "doors")
         assert made.returncode == 0, made.stderr
+        product.copy_template()
         product.prepare()
         product.start()
         key = product.manage("create_key", "desk", "--scope", "coordination").stdout.strip()
@@ -81,6 +82,7 @@ class TestEntity:
         write_plugin(tmp_path, "gates", code_of(ENTITY).replace("Door", "Gate").replace("doors", "gates"))
         both = "doors,gates"
         assert manage(tmp_path, "makemigrations", "doors", "gates", plugins=both).returncode == 0
+        copy_template(tmp_path / "data", with_database=True)
         assert manage(tmp_path, "prepare", plugins=both).returncode == 0
         swapped = manage(tmp_path, "prepare", plugins="gates,doors")
         assert swapped.returncode != 0
