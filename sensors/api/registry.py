@@ -1,5 +1,8 @@
 """`/sensors/`: the registry of sensors, their links and their change log."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 from django.utils import timezone
 from rest_framework.request import Request
@@ -13,7 +16,7 @@ from config.api.openapi import PAGE_PARAMETERS
 from config.audit.api.changes import ChangeListSerializer, ChangeSerializer
 from config.audit.as_of import BeforeRecords, NotRegisteredThen
 from config.common.times import to_milliseconds, truncate_to_milliseconds
-from config.common.web.pagination import paginate
+from config.common.web.pagination import PAGE_BYTES, paginate
 from config.records.models import AccessKey, ChangeRecord
 from sensors.api.shapes import (
     AsOfQuery,
@@ -32,7 +35,8 @@ from sensors.api.shapes import (
 from sensors.as_of import get_link_at, get_sensor_at
 from sensors.errors import ClientNotFound, SensorExists, SensorNotFound
 from sensors.history.as_of import read_state_at
-from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows
+from sensors.models import SensorClient
+from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows, weigh_links
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
 
@@ -58,7 +62,13 @@ class SensorsView(ApiView):
         A client's key lists that client's sensors alone.
         """
         chosen = read_filter(request)
-        found = paginate(request, sensor_rows(matching_sensors(chosen)), order=["id"])
+        found = paginate(
+            request,
+            sensor_rows(matching_sensors(chosen)),
+            order=["id"],
+            weigh_beside=_weigh_clients if chosen.owner is None else None,  # a client sees itself alone
+            most_bytes=PAGE_BYTES,
+        )
         return Response({"results": present_sensors(found.results, owner=chosen.owner), "next": found.next})
 
     @describe_call(
@@ -196,6 +206,10 @@ class SensorChangesView(ApiView):
         """List who changed what of a sensor, newest first; a change can be reverted by its id."""
         get_sensor_row(sensor_id)
         return answer_changes(request, kind="sensor", object_id=sensor_id)
+
+
+def _weigh_clients(rows: Sequence[Any]) -> list[int]:
+    return weigh_links([row.id for row in rows], SensorClient.objects.all())
 
 
 def answer_changes(request: Request, *, kind: str, object_id: str) -> Response:

@@ -35,9 +35,9 @@ class CountUpTo(Subquery):
     output_field = IntegerField()
 
 
-def in_array(values: Collection[str]) -> RawSQL:
+def in_array(values: Collection[str], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
     """Make a set of one parameter for `__in`, whatever its size: SQLite limits parameters, and each costs time."""
-    return _value_subquery(values, "text")
+    return _value_subquery(values, "text", alias)
 
 
 def in_number_array(values: Collection[int], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
