@@ -195,10 +195,10 @@ def _has_lengths(rows: "QuerySet[Any, Any]") -> bool:
     return all((field.name in names) == is_deferred for field in fields)
 
 
-def read_limit(request: Request) -> int:
+def read_limit(request: Request, *, default: int = DEFAULT_LIMIT) -> int:
     text = request.query_params.get("limit")
     if text is None:
-        return DEFAULT_LIMIT
+        return default
     if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= LARGEST_LIMIT:
         raise Invalid({"limit": [gettext("Must be a whole number from 1 to 1000.")]})
     return int(text)
