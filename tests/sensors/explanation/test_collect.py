@@ -82,7 +82,7 @@ class TestBounds:
         event = self.lost()
         lost = {**ENDED, "type": CONNECTION_LOST, "body": {"at": format_time(from_milliseconds(event.at))}}
         muted = make_delivery("0xA", client, **lost, reason=SENSOR_MUTED, correlation_id="chain-001")
-        make_delivery("0xA", client, **ENDED)
+        make_delivery("0xA", client, **ENDED, body={"at": ""})
         told = make_delivery("0xA", client, **lost)
         assert collect._find_delivery("0xA", client.endpoint_id, event) == told
         monkeypatch.setattr(collect, "MOST_LATER", 1)
