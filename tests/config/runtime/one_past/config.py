@@ -20,15 +20,21 @@ CONFIG = {
         "socket.rows": "TestParseWatch::test_refuses_what_is_not_watched_and_what_is_too_much",
     },
     "config/dashboard/live/test_broadcast.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
-    "config/common/web/limits/test_calls.py": {
+    "config/common/web/limits/calls/test_answers.py": {
         "answer.rate": "TestLargeAnswers::test_of_one_caller_are_sent_at_its_rate_after_a_burst_and_nobody_else_waits",
+        "correlation.id": "TestCorrelationId::test_makes_one_instead_of_a_wrong_one",
+    },
+    "config/common/web/limits/calls/test_places.py": {
         "calls": "TestShare::test_one_address_has_only_so_many_calls_under_way",
         "slots.static": "TestGate::test_refuses_one_call_too_many_under_its_path",
-        "correlation.id": "TestCorrelationId::test_makes_one_instead_of_a_wrong_one",
+    },
+    "config/common/web/limits/calls/test_bodies.py": {
         "body.bytes": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "body.message": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "body.prepare": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "answer.time": "TestPatience::test_a_caller_that_stops_reading_counts_as_gone",
+    },
+    "config/common/web/limits/calls/test_refusals.py": {
         "rate.refused": "TestRefusedOften::test_one_past_the_burst_is_told_to_come_back_before_the_app",
     },
     "config/common/web/limits/test_lanes.py": {

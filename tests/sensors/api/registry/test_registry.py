@@ -11,9 +11,7 @@ from config.access.keys import create_key
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
 from notifications.models import Endpoint
-from sensors.api import registry
 from sensors.models import Client, Sensor, SensorState, WayIn
-from sensors.selectors import LINK_BYTES
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import hear, link, make_client, make_sensor
 from tests.staff import signed_in
@@ -284,19 +282,6 @@ class TestGetSensors:
         assert len(page["results"]) == 3
         rest = desk("GET", page["next"]).json()
         assert ([row["id"] for row in rest["results"]], rest["next"]) == (["shut1"], None)
-
-    def test_the_clients_of_its_sensors_count_towards_the_weight_of_a_page(
-        self, desk: Caller, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for n in range(30):
-            link("lost1", make_client(f"c{n}"))
-        monkeypatch.setattr(registry, "PAGE_BYTES", LINK_BYTES * 32 + 100)
-        pages, address = [], "/sensors/"
-        while address:
-            page = desk("GET", address).json()
-            pages.append([row["id"] for row in page["results"]])
-            address = page["next"]
-        assert pages == [["lost1"], ["never1", "open1", "shut1"]]
 
     def test_costs_the_same_whatever_the_number(self, desk: Caller, django_assert_num_queries: Any) -> None:
         desk("GET", "/sensors/")
