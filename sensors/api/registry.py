@@ -1,8 +1,5 @@
 """`/sensors/`: the registry of sensors, their links and their change log."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import msgspec
 from django.utils import timezone
 from rest_framework.request import Request
@@ -35,8 +32,7 @@ from sensors.api.shapes import (
 from sensors.as_of import get_link_at, get_sensor_at
 from sensors.errors import ClientNotFound, SensorExists, SensorNotFound
 from sensors.history.as_of import read_state_at
-from sensors.models import SensorClient
-from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows, weigh_links
+from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows, weigh_clients
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
 
@@ -66,7 +62,8 @@ class SensorsView(ApiView):
             request,
             sensor_rows(matching_sensors(chosen)),
             order=["id"],
-            weigh_beside=_weigh_clients if chosen.owner is None else None,  # a client sees itself alone
+            # A client sees itself alone.
+            weigh_beside=weigh_clients if chosen.owner is None else None,
             most_bytes=PAGE_BYTES,
         )
         return Response({"results": present_sensors(found.results, owner=chosen.owner), "next": found.next})
@@ -206,10 +203,6 @@ class SensorChangesView(ApiView):
         """List who changed what of a sensor, newest first; a change can be reverted by its id."""
         get_sensor_row(sensor_id)
         return answer_changes(request, kind="sensor", object_id=sensor_id)
-
-
-def _weigh_clients(rows: Sequence[Any]) -> list[int]:
-    return weigh_links([row.id for row in rows], SensorClient.objects.all())
 
 
 def answer_changes(request: Request, *, kind: str, object_id: str) -> Response:

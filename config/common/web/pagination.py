@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from operator import add
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -90,7 +90,7 @@ def paginate(
         found, more = collect_page(
             read,
             limit=limit,
-            weigh=_weigh_both(weigh_beside) if weigh_beside else weigh or weigh_rows,
+            weigh=weigh or (lambda part: map(add, weigh_rows(part), weigh_beside(part) if weigh_beside else repeat(0))),
             most_bytes=most_bytes,
             part_rows=limit + 1 if weigh_beside else CHUNK,
         )
@@ -156,10 +156,6 @@ def stream_rows(rows: "QuerySet[Any, RowT]") -> Generator[RowT, None, None]:
 def weigh_rows(rows: Sequence[Any]) -> list[int]:
     """Weigh rows by the JSON of their own columns, whatever is shown of them."""
     return [len(_encoder.encode(vars(row) if isinstance(row, Model) else row)) for row in rows]
-
-
-def _weigh_both(beside: Weigh[RowT]) -> Weigh[RowT]:
-    return lambda rows: map(add, weigh_rows(rows), beside(rows))
 
 
 class RenderedRows(Generic[RowT]):

@@ -91,6 +91,34 @@ def call_bounds() -> list[Bound]:
         ),
         *_slot_bounds(),
         Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
+        *_answer_bounds(),
+        Bound(
+            "idempotency.key",
+            "`Idempotency-Key`",
+            count(idempotency.LONGEST_KEY, "characters"),
+            "call",
+            INVALID,
+        ),
+        Bound(
+            "idempotency.time",
+            "time in which a repeat is recognised",
+            span(idempotency.KEPT_FOR),
+            "key and `Idempotency-Key`",
+            "another call",
+        ),
+        Bound(
+            "correlation.id",
+            "`X-Correlation-Id`",
+            count(correlation.LONGEST, "characters"),
+            "call",
+            "the call gets an id of its own",
+        ),
+    ]
+
+
+def _answer_bounds() -> list[Bound]:
+    """How much is told of what was asked for."""
+    return [
         Bound(
             "explain.rows", "rows of evidence of a verdict", count(explain.MOST_EVIDENCE), "call", "the first are told"
         ),
@@ -120,27 +148,6 @@ def call_bounds() -> list[Bound]:
             span(search.SEARCH_SECONDS),
             "call",
             "kinds that are left over say that there may be more",
-        ),
-        Bound(
-            "idempotency.key",
-            "`Idempotency-Key`",
-            count(idempotency.LONGEST_KEY, "characters"),
-            "call",
-            INVALID,
-        ),
-        Bound(
-            "idempotency.time",
-            "time in which a repeat is recognised",
-            span(idempotency.KEPT_FOR),
-            "key and `Idempotency-Key`",
-            "another call",
-        ),
-        Bound(
-            "correlation.id",
-            "`X-Correlation-Id`",
-            count(correlation.LONGEST, "characters"),
-            "call",
-            "the call gets an id of its own",
         ),
     ]
 
