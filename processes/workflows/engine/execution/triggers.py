@@ -1,8 +1,6 @@
 """Triggers of events: timers, subscriptions and conditions are armed, and timers find their due times."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from processes.workflows.engine.definition import Node, TimerDefinition, TimerKind, Trigger
 from processes.workflows.engine.execution.errors import CommandFailed
@@ -110,14 +108,6 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
     if left is not None:
         following["left"] = left - 1
     return following
-
-
-def continue_chain(work: UnitOfWork, command: Mapping[str, Any], ended: Mapping[str, Any] | None = None) -> None:
-    """Go on with the chain of automatic steps of the command, or else of the task or timer that it ends."""
-    ended = ended or {}
-    work.hops = command.get("hops", ended.get("hops", 0))
-    # Unlike the hops it goes on through a wait of any length: what doubles each minute doubles without an end too.
-    work.generation = command.get("generation", ended.get("generation", 0))
 
 
 def _count_hops(work: UnitOfWork, element: str, wait: float) -> int:
