@@ -6,6 +6,7 @@ Nothing here grows with history: lists are cut, and a count ends at `MOST_COUNTE
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -148,7 +149,7 @@ def _read_parts(last: PageState | None, beside: Beside, *, position: int, with_s
         deliveries=read_deliveries(at, counts=counts, minutes=minutes, lists=lists),
         alerts={
             alert.pk: AlertRow(
-                alert.pk, alert.kind, in_each_language(lambda alert=alert: alert.words), alert.status, alert.last_at
+                alert.pk, alert.kind, in_each_language(partial(getattr, alert, "words")), alert.status, alert.last_at
             )
             for alert in alerts
         },

@@ -171,8 +171,8 @@ def _apply_command(work: UnitOfWork, command: Command) -> None:
     # A discretionary item waits enabled until it is planned, so to plan it is to start it.
     name: str = "start" if command["command"] == "plan" else command["command"]
     # The answer of a handler, and a timer, continue the chain that has led to them.
-    ended = work.tasks.get(str(command.get("task"))) or work.timers.get(str(command.get("timer"))) or {}
-    chain = {**ended, **command}
+    task, timer = work.tasks.get(str(command.get("task"))), work.timers.get(str(command.get("timer")))
+    chain: dict[str, Any] = {**(task or timer or {}), **command}
     work.hops, work.generation = chain.get("hops", 0), chain.get("generation", 0)
     # The commands that an ended case accepts.
     if name in _OF_ENDED_CASES and is_case(work):
