@@ -52,7 +52,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 TOGETHER := $(MAKE) --no-print-directory -j2
 # For two cores: the drills wait more than they work, so more workers than cores keep both busy.
 WORKERS ?= 5
-CHECKS := types contracts deployment migrations texts names mechanisms lint
+CHECKS := types walks contracts deployment migrations texts names mechanisms lint
 
 .PHONY: quick quick-suite test suite on-postgres on-sqlite check $(CHECKS) bytecode dev packages bench figures drill mutants pictures
 
@@ -77,7 +77,7 @@ on-sqlite: # What claims to work embedded, beside the other, whose drills wait f
 	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup -m embedded > $(VENV)/on-sqlite.log 2>&1; \
 		code=$$?; echo; cat $(VENV)/on-sqlite.log; exit $$code
 
-check: dev ## Lint, format, types, import contracts, deployment, migrations, translations, names, table of mechanisms
+check: dev ## Lint, format, types, import contracts, walks, deployment, migrations, translations, names, mechanisms
 	@$(TOGETHER) $(CHECKS)
 
 lint:
@@ -105,6 +105,9 @@ names:
 
 mechanisms:
 	@$(VENV)/bin/python -m tests.mutants check
+
+walks: # How many files a fact passes; the printed table is of interest where one has become longer
+	@$(VENV)/bin/python -m tests.walks > $(VENV)/walks.log 2>&1 || { cat $(VENV)/walks.log; exit 1; }
 
 bytecode: # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
 	@-$(PYTEST) -q --collect-only > $(VENV)/collected.log 2>&1

@@ -1,7 +1,7 @@
 """Reads of the registry: whom a key belongs to, which sensors match a filter, the state of each."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -14,6 +14,9 @@ from config.common.database.sql import in_array, load_sql
 from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Client, OpenDoor, Sensor, SensorClient, SensorState
+
+LINK_BYTES = 8
+"""What one client of a sensor takes in an answer: its number and a comma."""
 
 
 class Connection(models.TextChoices):
@@ -203,6 +206,18 @@ def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict
     for sensor_id, client_id in sorted(links.values_list("sensor_id", "client_id")):
         found[sensor_id].append(client_id)
     return found
+
+
+def weigh_clients(rows: Sequence[Any]) -> list[int]:
+    """Return about how many bytes the clients of rows of sensors take in an answer."""
+    return weigh_links([row.id for row in rows], SensorClient.objects.all())
+
+
+def weigh_links(sensor_ids: Sequence[str], links: QuerySet[Any]) -> list[int]:
+    """Return about how many bytes the clients of each sensor take in an answer, without reading them."""
+    counted = links.filter(sensor_id__in=in_array(sensor_ids, alias=links.db)).order_by().values_list("sensor_id")
+    found = dict(counted.annotate(Count("client_id")))
+    return [LINK_BYTES * found.get(sensor_id, 0) for sensor_id in sensor_ids]
 
 
 def left_open_doors(now: datetime, *, client_id: int | None = None) -> QuerySet[OpenDoor]:

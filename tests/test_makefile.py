@@ -5,8 +5,11 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.requirement_hashes import _lines
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,7 +28,7 @@ case "$*" in *ensurepip*) exit 1 ;; esac
 """
 
 
-PINS = "".join(
+PINS = "--require-hashes\n" + "".join(
     f"# why\n{name}==1 \\\n    --hash=sha256:a{name} \\\n    --hash=sha256:b{name}\n" for name in ("x", "y", "z", "q")
 )
 
@@ -73,6 +76,7 @@ class TestVenv:
         assert sorted(
             re.findall(r"^\w==1 \\\n    --hash=sha256:a(\w) \\\n    --hash=sha256:b\1$", shares, re.M)
         ) == list("qxyz")
+        assert "--require-hashes" not in shares  # an option of the list, which is given to each call
 
     def test_a_second_time_does_nothing(self, folder: Path) -> None:
         make_venv(folder, GOOD)
@@ -104,8 +108,18 @@ class TestVenv:
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
-def test_every_pin_has_hashes(name: str) -> None:
+def test_every_pin_has_hashes_and_pip_asks_for_them_whoever_calls_it(name: str) -> None:
     text = (ROOT / name).read_text().replace("\\\n", "")
+    assert "--require-hashes" in text.splitlines()
+    assert (
+        "".join(_lines("--require-hashes\n-r other\n", collector=None)) == "--require-hashes\n-r other\n"
+    )  # kept anew
     pins = [line for line in text.splitlines() if "==" in line]
     assert pins
     assert [pin.split()[0] for pin in pins if "--hash=sha256:" not in pin] == []
+
+
+def test_an_option_stays_when_the_hashes_are_written_anew() -> None:
+    options = ["--require-hashes\n", "-r requirements.txt\n"]
+    asked: Any = None  # there is no pin to ask the index for
+    assert list(_lines("".join(options), asked)) == options

@@ -76,7 +76,10 @@ class TestRefuseServersForEmbedded:
 
     def test_a_drill_may_have_them(self) -> None:
         drill: Any = DRILL
-        refuse_servers_for_embedded([drill])
+        try:
+            refuse_servers_for_embedded([drill])
+        except pytest.UsageError as refused:
+            pytest.fail(str(refused))
 
 
 @pytest.fixture(scope="module")

@@ -28,10 +28,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     description="1 to 64 characters of A-Z, a-z, 0-9, dot, underscore and hyphen. A repeat within 24 hours returns the "
     "first answer; with another body it is refused with 409.",
 )
-PAGE_PARAMETERS = [
-    OpenApiParameter("limit", int, description="1 to 1000 rows, by default 100"),
-    OpenApiParameter("cursor", str, description="taken from `next`"),
-]
+CURSOR = OpenApiParameter("cursor", str, description="taken from `next`")
+PAGE_PARAMETERS = [OpenApiParameter("limit", int, description="1 to 1000 rows, by default 100"), CURSOR]
 """For the `extend_schema` of views that answer by `config.common.web.pagination`."""
 
 _ERROR = {

@@ -13,7 +13,7 @@ from config.api.openapi import PAGE_PARAMETERS
 from config.audit.api.changes import ChangeListSerializer, ChangeSerializer
 from config.audit.as_of import BeforeRecords, NotRegisteredThen
 from config.common.times import to_milliseconds, truncate_to_milliseconds
-from config.common.web.pagination import paginate
+from config.common.web.pagination import PAGE_BYTES, paginate
 from config.records.models import AccessKey, ChangeRecord
 from sensors.api.shapes import (
     AsOfQuery,
@@ -32,7 +32,7 @@ from sensors.api.shapes import (
 from sensors.as_of import get_link_at, get_sensor_at
 from sensors.errors import ClientNotFound, SensorExists, SensorNotFound
 from sensors.history.as_of import read_state_at
-from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows
+from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows, weigh_clients
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
 
@@ -58,7 +58,14 @@ class SensorsView(ApiView):
         A client's key lists that client's sensors alone.
         """
         chosen = read_filter(request)
-        found = paginate(request, sensor_rows(matching_sensors(chosen)), order=["id"])
+        found = paginate(
+            request,
+            sensor_rows(matching_sensors(chosen)),
+            order=["id"],
+            # A client sees itself alone.
+            weigh_beside=weigh_clients if chosen.owner is None else None,
+            most_bytes=PAGE_BYTES,
+        )
         return Response({"results": present_sensors(found.results, owner=chosen.owner), "next": found.next})
 
     @describe_call(

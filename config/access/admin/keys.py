@@ -38,10 +38,6 @@ LONGEST = timedelta(days=3653)
 ACTIVE, EXPIRED, ENDED = _("active"), _("expired"), _("revoked")
 
 
-def _say_scope(scope: str) -> str:
-    return str(Scope(scope).label) if scope in Scope.values else scope
-
-
 class StateFilter(DropdownFilter):
     title = _("state")
     parameter_name = "state"
@@ -86,7 +82,8 @@ class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
         if not key.scopes:
             return "–"
         is_whole = set(key.scopes) == {scope.value for scope in Scope}
-        words = gettext("everything") if is_whole else ", ".join(_say_scope(scope) for scope in key.scopes)
+        labels = dict(Scope.choices)
+        words = gettext("everything") if is_whole else ", ".join(str(labels.get(each, each)) for each in key.scopes)
         return format_html('<span title="{}">{}</span>', ", ".join(key.scopes), words)
 
     @display(description=_("begins with"), ordering="prefix")

@@ -6,20 +6,33 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
 
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.description import describe_call
-from config.audit.statistics import BY, read_statistics
+from config.api.openapi import CURSOR
+from config.audit.statistics import BY, Figures, read_statistics
 from config.common.errors import Invalid
-from config.common.times import truncate_to_milliseconds
+from config.common.times import format_time, truncate_to_milliseconds
+from config.common.web.pagination import (
+    LARGEST_LIMIT,
+    PAGE_BYTES,
+    collect_page,
+    next_page_url,
+    read_cursor,
+    read_limit,
+    weigh_rows,
+)
 from config.common.web.serializers import PeriodQuery, TimestampField
 
 USUAL, LONGEST = timedelta(days=30), timedelta(days=366)
+STATISTICS_PAGE = [OpenApiParameter("limit", int, description="1 to 1000 rows, by default 1000"), CURSOR]
+"""Most callers read one answer: without a limit it has as many rows as a page may have."""
 
 
 class StatisticsQuery(PeriodQuery):
@@ -49,7 +62,7 @@ class StatisticsSerializer(serializers.Serializer[Any]):
     by = serializers.ChoiceField(BY)
     to = TimestampField()
     results = serializers.ListField(child=FiguresField())
-    next = serializers.URLField(allow_null=True, help_text=_("always null: all rows come at once"))
+    next = serializers.URLField(allow_null=True)
 
     def get_fields(self) -> Any:
         return {"from": TimestampField(), **super().get_fields()}
@@ -62,7 +75,7 @@ class StatisticsView(ApiView):
         operation_id="statistics_get",
         summary="Count what happened in a period",
         tags=["log"],
-        parameters=[StatisticsQuery],
+        parameters=[StatisticsQuery, *STATISTICS_PAGE],
         responses=StatisticsSerializer,
     )
     def get(self, request: Request) -> Response:
@@ -75,8 +88,26 @@ class StatisticsView(ApiView):
         asked = StatisticsQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         by, (start, end) = asked.validated_data["by"], _period(asked.validated_data, now=timezone.now())
-        results = read_statistics(by, start, end)
-        return Response({"by": by, "from": start, "to": end, "results": results, "next": None})
+        limit, seen = read_limit(request, default=LARGEST_LIMIT), read_cursor(request, f"statistics:{by}")
+        rows = read_statistics(by, start, end)
+        if seen is not None:
+            rows = [row for row in rows if _key(row) > seen[0]]
+        results, more = collect_page(rows, limit=limit, weigh=weigh_rows, most_bytes=PAGE_BYTES)
+        following = _next(request, by, results[-1], start, end) if more else None
+        return Response({"by": by, "from": start, "to": end, "results": results, "next": following})
+
+
+def _key(row: Figures) -> int | str:
+    """Return the id of a row as a cursor holds it; texts are in the order of what they stand for."""
+    return row["id"] if isinstance(row["id"], int) else str(row["id"])
+
+
+def _next(request: Request, by: str, last: Figures, start: datetime, end: datetime) -> str:
+    """Return the address of the next page; it names the period of this one, also where the caller did not."""
+    address = next_page_url(request, f"statistics:{by}", [_key(last)])
+    for name, at in (("from", start), ("to", end)):
+        address = replace_query_param(address, name, format_time(at))
+    return str(address)
 
 
 def _period(asked: dict[str, Any], *, now: datetime) -> tuple[datetime, datetime]:

@@ -47,9 +47,9 @@ class ArrayLength(Func):
         return super().as_sql(compiler, connection, function="json_array_length", **context)
 
 
-def in_array(values: Collection[str]) -> RawSQL:
+def in_array(values: Collection[str], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
     """Make a set of one parameter for `__in`, whatever its size: SQLite limits parameters, and each costs time."""
-    return _value_subquery(values, "text")
+    return _value_subquery(values, "text", alias)
 
 
 def in_number_array(values: Collection[int], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:

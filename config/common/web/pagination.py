@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
+from operator import add
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -66,12 +67,14 @@ def paginate(
     *,
     order: Sequence[str],
     weigh: Weigh[RowT] | None = None,
+    weigh_beside: Weigh[RowT] | None = None,
     most_bytes: int = PAGE_BYTES,
 ) -> Page[RowT]:
     """Read one page in one query, ordered by columns that are never null; the primary key breaks ties.
 
     Rows may be objects or dictionaries; `values()` must include the columns of the order and the primary key. A row
-    weighs what its own columns do, unless `weigh` knows what else is shown with it.
+    weighs what its own columns do, unless `weigh` knows what else is shown with it. `weigh_beside` adds to its columns
+    what is shown beside them: it is asked once, about all rows, so that it may cost a query.
     """
     columns = _columns(rows.model, order)
     kind = f"{rows.model._meta.label}:{','.join(order)}"
@@ -82,8 +85,15 @@ def paginate(
     names = [f"-{column.name}" if column.descending else column.name for column in columns]
     asked = rows.order_by(*names)[: limit + 1]
     # A few kilobytes a row are read at once, which costs one trip; what has no length of its own is not.
-    with closing(stream_rows(asked)) if weigh or not _has_lengths(rows) else nullcontext(asked) as read:
-        found, more = collect_page(read, limit=limit, weigh=weigh or weigh_rows, most_bytes=most_bytes)
+    is_light = weigh is None and (weigh_beside is not None or _has_lengths(rows))
+    with nullcontext(asked) if is_light else closing(stream_rows(asked)) as read:
+        found, more = collect_page(
+            read,
+            limit=limit,
+            weigh=weigh or (lambda part: map(add, weigh_rows(part), weigh_beside(part) if weigh_beside else repeat(0))),
+            most_bytes=most_bytes,
+            part_rows=limit + 1 if weigh_beside else CHUNK,
+        )
     if not more:
         return Page(found, None)
     return Page(found, next_page_url(request, kind, [column.of(found[-1]) for column in columns]))
@@ -109,7 +119,12 @@ def paginate_presented(
 
 
 def collect_page(
-    rows: Iterable[RowT], *, limit: int, weigh: Weigh[RowT], most_bytes: int = PAGE_BYTES
+    rows: Iterable[RowT],
+    *,
+    limit: int,
+    weigh: Weigh[RowT],
+    most_bytes: int = PAGE_BYTES,
+    part_rows: int = CHUNK,
 ) -> tuple[list[RowT], bool]:
     """Take rows until there are enough or they weigh too much, but at least one; say whether any are left.
 
@@ -118,7 +133,7 @@ def collect_page(
     found: list[RowT] = []
     used = 0
     left = iter(rows)
-    while part := list(islice(left, CHUNK)):
+    while part := list(islice(left, part_rows)):
         for row, weight in zip(part, weigh(part), strict=True):
             used += weight
             if len(found) == limit or (found and used > most_bytes):
@@ -176,10 +191,10 @@ def _has_lengths(rows: "QuerySet[Any, Any]") -> bool:
     return all((field.name in names) == is_deferred for field in fields)
 
 
-def read_limit(request: Request) -> int:
+def read_limit(request: Request, *, default: int = DEFAULT_LIMIT) -> int:
     text = request.query_params.get("limit")
     if text is None:
-        return DEFAULT_LIMIT
+        return default
     if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= LARGEST_LIMIT:
         raise Invalid({"limit": [gettext("Must be a whole number from 1 to 1000.")]})
     return int(text)

@@ -6,6 +6,7 @@ Nothing here grows with history: lists are cut, and a count ends at `MOST_COUNTE
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -146,7 +147,12 @@ def _read_parts(last: PageState | None, beside: Beside, *, position: int, with_s
             known=changes,
         ),
         deliveries=read_deliveries(at, counts=counts, minutes=minutes, lists=lists),
-        alerts={alert.pk: _alert_row(alert) for alert in alerts},
+        alerts={
+            alert.pk: AlertRow(
+                alert.pk, alert.kind, in_each_language(partial(getattr, alert, "words")), alert.status, alert.last_at
+            )
+            for alert in alerts
+        },
         engines=beside.engines,
         inbox=waiting.rows,
         beyond=waiting.beyond,
@@ -177,8 +183,3 @@ def _read_alerts(known: Mapping[int, AlertRow], lists: Lists) -> list[Alert]:
         # Those that newer ones have pushed out are not kept: in a storm of alerts they would be more and more.
         found += Alert.objects.filter(pk__in=gone).exclude(status=Alert.Status.OPEN)
     return found
-
-
-def _alert_row(alert: Alert) -> AlertRow:
-    titles = in_each_language(lambda: alert.words)
-    return AlertRow(alert.pk, alert.kind, titles, alert.status, alert.last_at)

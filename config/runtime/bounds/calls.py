@@ -37,6 +37,7 @@ def connection_bounds() -> list[Bound]:
     # By name: the dashboard stands beside this package, not below it.
     live = span(import_string("config.dashboard.live.consumer.SEND_SECONDS"))
     watched = count(import_string("config.dashboard.live.watched_rows.MOST_ROWS"))
+    watched_query = size(import_string("config.dashboard.live.watched_rows.LONGEST_QUERY"))
     answer_read = span(connections.STALLED_SECONDS)
     return [
         Bound("connections", "connections", count(DEFAULTS.web_connections), PROCESS, BUSY, "WEB_CONNECTIONS"),
@@ -74,6 +75,7 @@ def connection_bounds() -> list[Bound]:
             "closed",
         ),
         Bound("socket.rows", "rows that a page watches", watched, "web socket", "refused (403)"),
+        Bound("socket.query", "query that names them", watched_query, "web socket", "refused (403)"),
     ]
 
 
@@ -89,26 +91,7 @@ def call_bounds() -> list[Bound]:
         ),
         *_slot_bounds(),
         Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
-        Bound(
-            "explain.rows", "rows of evidence of a verdict", count(explain.MOST_EVIDENCE), "call", "the first are told"
-        ),
-        Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
-        Bound("search.text", "text of a search in the admin", count(search.LONGEST, "characters"), "call", "cut"),
-        Bound("search.hits", "answers of a search", count(search.MOST), "kind of row", "the first are told"),
-        Bound(
-            "search.time",
-            "time to look through names or addresses",
-            span(search.LOOK_SECONDS),
-            "call and kind of row",
-            "what was found until then is told, and that there may be more",
-        ),
-        Bound(
-            "search.all",
-            "time to look through names and addresses together",
-            span(search.SEARCH_SECONDS),
-            "call",
-            "kinds that are left over say that there may be more",
-        ),
+        *_answer_bounds(),
         Bound(
             "idempotency.key",
             "`Idempotency-Key`",
@@ -129,6 +112,42 @@ def call_bounds() -> list[Bound]:
             count(correlation.LONGEST, "characters"),
             "call",
             "the call gets an id of its own",
+        ),
+    ]
+
+
+def _answer_bounds() -> list[Bound]:
+    """How much is told of what was asked for."""
+    return [
+        Bound(
+            "explain.rows", "rows of evidence of a verdict", count(explain.MOST_EVIDENCE), "call", "the first are told"
+        ),
+        Bound(
+            "explain.nearby",
+            "events beside a verdict that happened about then",
+            count(explain.MOST_NEARBY),
+            "call",
+            "the newest are told",
+        ),
+        Bound(
+            "trace.bytes", "details of a trace", size(trace.PART_BYTES), "part of the product", "the rest is left out"
+        ),
+        Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
+        Bound("search.text", "text of a search in the admin", count(search.LONGEST, "characters"), "call", "cut"),
+        Bound("search.hits", "answers of a search", count(search.MOST), "kind of row", "the first are told"),
+        Bound(
+            "search.time",
+            "time to look through names or addresses",
+            span(search.LOOK_SECONDS),
+            "call and kind of row",
+            "what was found until then is told, and that there may be more",
+        ),
+        Bound(
+            "search.all",
+            "time to look through names and addresses together",
+            span(search.SEARCH_SECONDS),
+            "call",
+            "kinds that are left over say that there may be more",
         ),
     ]
 

@@ -1,5 +1,6 @@
 """The limits of single fields, as the OpenAPI document has them."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from drf_spectacular.generators import SchemaGenerator
 from config.runtime.bounds.bound import count
 
 UNITS = {"maxLength": "characters", "maximum": "", "maxItems": "entries"}
+LENGTH_IN_PATTERN = re.compile(r"\^\[[^\]]+\]\{\d+,(\d+)\}\$")
+"""A pattern of one class of characters, which says the length as well."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class FieldBound:
     path: str
     place: str
     field: str
+    """With the fields around it: `filter.record`; `clients[]` is an entry of `clients`."""
     rule: str
     limit: float
 
@@ -29,9 +33,8 @@ def field_bounds() -> Iterator[FieldBound]:
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             for place, name, shape in _fields(document, operation):
-                for rule in UNITS:
-                    if rule in shape and shape.get("minimum") != shape[rule]:  # a version is no bound
-                        yield FieldBound(method.upper(), path, place, name, rule, shape[rule])
+                for rule, limit in _limits(shape).items():
+                    yield FieldBound(method.upper(), path, place, name, rule, limit)
 
 
 def field_rows() -> list[str]:
@@ -50,8 +53,26 @@ def _fields(document: Any, operation: Any) -> Iterator[tuple[str, str, Any]]:
     for parameter in operation.get("parameters", []):
         yield parameter["in"], parameter["name"], _resolved(document, parameter["schema"])
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    for name, shape in _resolved(document, body.get("schema", {})).get("properties", {}).items():
-        yield "body", name, _resolved(document, shape)
+    for name, shape in _inner_fields(document, "", _resolved(document, body.get("schema", {}))):
+        yield "body", name, shape
+
+
+def _inner_fields(document: Any, around: str, shape: Any) -> Iterator[tuple[str, Any]]:
+    inner = {f"{around}.{name}".lstrip("."): each for name, each in shape.get("properties", {}).items()}
+    if around and "items" in shape:
+        inner[f"{around}[]"] = shape["items"]
+    for name, each in inner.items():
+        found = _resolved(document, each)
+        yield name, found
+        yield from _inner_fields(document, name, found)
+
+
+def _limits(shape: Any) -> dict[str, float]:
+    # A version, whose smallest is its largest, is no bound.
+    limits = {rule: shape[rule] for rule in UNITS if rule in shape and shape.get("minimum") != shape[rule]}
+    if "maxLength" not in shape and (found := LENGTH_IN_PATTERN.fullmatch(shape.get("pattern", ""))):
+        limits["maxLength"] = int(found[1])
+    return limits
 
 
 def _resolved(document: Any, shape: Any) -> Any:

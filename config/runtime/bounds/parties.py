@@ -26,6 +26,7 @@ from processes.coordination.bus import amqp
 from processes.coordination.gateway import readers, requests, wait
 from processes.exchange.services import prepare
 from sensors.api import clients, history
+from sensors.explanation import collect
 from sensors.history import store
 from sensors.ingest import rejections, repeats, signal_queue, signals
 from sensors.services import publish, sheets, workbook, workbook_parts
@@ -78,8 +79,44 @@ def sensor_bounds() -> list[Bound]:
             "the others are counted",
         ),
         Bound("signals.broker", "silence of RabbitMQ", span(signal_queue.PUBLISH_SECONDS), "call", directly),
+        *_explanation_bounds(),
         Bound("history.time", "silence of ClickHouse", span(clickhouse.READ_SILENCE_SECONDS), "call", away),
         Bound("history.calls", "calls that wait for ClickHouse", waiting, "web process", away, "WEB_CONCURRENCY"),
+    ]
+
+
+def _explanation_bounds() -> list[Bound]:
+    """What is read to answer why a client was not notified."""
+    return [
+        Bound(
+            "explain.around",
+            "events, signals and refusals of a sensor that are read around a time",
+            count(collect.MOST_AROUND),
+            "call and kind of row",
+            "the newest count",
+        ),
+        Bound("explain.attempts", "attempts that are read", count(collect.MOST_ATTEMPTS), "call", "the newest count"),
+        Bound(
+            "explain.lists",
+            "lists that name the sensor, in which an event is looked for",
+            count(collect.MOST_LISTS),
+            "call",
+            "the newest count",
+        ),
+        Bound(
+            "explain.later",
+            "deliveries in which a loss is looked for that a mute withheld",
+            count(collect.MOST_LATER),
+            "call",
+            "the first behind it count",
+        ),
+        Bound(
+            "explain.changes",
+            "entries of the change log in which a setting is looked for",
+            count(collect.MOST_CHANGES),
+            "call",
+            "the newest before that time count",
+        ),
     ]
 
 

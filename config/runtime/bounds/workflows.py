@@ -5,20 +5,32 @@ from config.runtime.bounds.bound import Bound, count, size, span
 from processes.workflows import filters, search_terms, selectors, task_rights
 from processes.workflows.admin.tasks import actions
 from processes.workflows.api import batch_shapes
-from processes.workflows.engine import event_names, form_files, patterns, problems, twin
+from processes.workflows.engine import cron, event_names, form_files, patterns, problems, twin
 from processes.workflows.engine import scenarios as played
-from processes.workflows.engine.bpmn import file, forms, outline, retries, xml
+from processes.workflows.engine.bpmn import (
+    assignments,
+    file,
+    forms,
+    json_forms,
+    loops,
+    outline,
+    retries,
+    vendor_forms,
+    xml,
+)
 from processes.workflows.engine.cmmn import outline as case_outline
 from processes.workflows.engine.cmmn import sentries
 from processes.workflows.engine.definition import MAX_CANDIDATES
+from processes.workflows.engine.diagram import decision_shapes, interchange
 from processes.workflows.engine.dialects import process_files, report
+from processes.workflows.engine.dmn import evaluation, logic, tables
 from processes.workflows.engine.dmn import expressions as dmn_expressions
 from processes.workflows.engine.dmn import parser as dmn
-from processes.workflows.engine.dmn import tables
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.execution import people
 from processes.workflows.engine.expressions import limits as expressions
 from processes.workflows.engine.feel import limits as feel
+from processes.workflows.engine.feel import temporal
 from processes.workflows.engine.lint import findings
 from processes.workflows.engine.lint import tables as lint_tables
 from processes.workflows.services import plan_step
@@ -47,13 +59,19 @@ def definition_bounds() -> list[Bound]:
         Bound("file.nested", "nesting of sub-processes", count(outline.MAX_NESTED, "levels"), "process", REFUSED),
         Bound("file.flows", "sequence flows", count(outline.MAX_FLOWS), "process", REFUSED),
         Bound("file.names", "ids and names", count(file.MAX_NAME, characters), "element", REFUSED),
-        Bound("file.fields", "fields of a form", count(forms.MAX_FIELDS), "task", REFUSED),
-        Bound("file.forms", "forms sent with a file", count(form_files.MAX_FORMS), "call", REFUSED),
-        Bound("file.choices", "choices of a field", count(forms.MAX_CHOICES), "field", REFUSED),
+        *_form_bounds(),
         Bound("file.tries", "attempts at its work", count(retries.MAX_TRIES), "task", REFUSED),
         Bound("file.pauses", "pauses between attempts", count(retries.MAX_PAUSES), "task", REFUSED),
         Bound("file.pause", "pause", count(retries.LONGEST_PAUSE.days, "days"), "attempt", REFUSED),
-        Bound("file.pattern", "pattern of a field", count(patterns.MAX_PATTERN, characters), "field", "only drawn"),
+        Bound(
+            "file.variable",
+            "name of a variable in a file of another tool",
+            count(assignments.MAX_VARIABLE, characters),
+            "name",
+            "cut, or left out",
+        ),
+        Bound("file.loop", "`loopMaximum`", count(loops.MAX_ROUNDS), "loop", REFUSED),
+        Bound("file.cron", "cron expression", count(cron.MAX_TEXT, characters), "timer", REFUSED),
         Bound("file.candidates", "candidate users, and groups", count(MAX_CANDIDATES), "task", REFUSED),
         Bound("file.items", "plan items", count(case_outline.MAX_ITEMS), "case", REFUSED),
         Bound("file.stages", "nesting of stages", count(case_outline.MAX_STAGES_DEEP, "levels"), "case", REFUSED),
@@ -78,12 +96,59 @@ def definition_bounds() -> list[Bound]:
             "definition",
             "the first are named",
         ),
+        *_diagram_bounds(),
         *_draft_bounds(),
         *shadow_bounds(),
         Bound("file.processes", "processes that are run", count(process_files.MAX_PROCESSES), "file", REFUSED),
         Bound(
             "file.report", "entries of a list of its report", count(report.MOST_ENTRIES), "file", "counted in `more`"
         ),
+    ]
+
+
+def _form_bounds() -> list[Bound]:
+    characters = "characters"
+    return [
+        Bound("file.fields", "fields of a form", count(forms.MAX_FIELDS), "task", REFUSED),
+        Bound("file.forms", "forms sent with a file", count(form_files.MAX_FORMS), "call", REFUSED),
+        Bound("file.choices", "choices of a field", count(forms.MAX_CHOICES), "field", REFUSED),
+        Bound("file.pattern", "pattern of a field", count(patterns.MAX_PATTERN, characters), "field", "only drawn"),
+        Bound("file.pattern_states", "states of its pattern", count(patterns.MAX_STATES), "field", "only drawn"),
+        Bound(
+            "file.matched",
+            "text that is matched against a pattern",
+            count(patterns.MAX_MATCHED, characters),
+            "answer",
+            "does not match",
+        ),
+        Bound(
+            "file.groups", "groups of a JSON form inside one another", count(json_forms.MAX_DEPTH), "form", "left out"
+        ),
+        Bound("file.note", "text between fields", count(vendor_forms.MAX_NOTE, characters), "text", "cut"),
+    ]
+
+
+def _diagram_bounds() -> list[Bound]:
+    undrawn = "not drawn"
+    return [
+        Bound("diagram.shapes", "shapes of its diagram", count(interchange.MOST_SHAPES), "definition", undrawn),
+        Bound(
+            "diagram.edges",
+            "shapes and lines of its diagram",
+            count(interchange.MOST_SHAPES + interchange.MOST_EDGES),
+            "definition",
+            undrawn,
+        ),
+        Bound("diagram.points", "points of a line", count(interchange.MOST_POINTS), "line", "the first, and the last"),
+        Bound(
+            "diagram.coordinate",
+            "distance from the origin, and size",
+            count(interchange.MAX_COORDINATE),
+            "shape or line",
+            "it is left out",
+        ),
+        Bound("diagram.decisions", "shapes of a graph", count(decision_shapes.MOST_SHAPES), "decision file", undrawn),
+        Bound("diagram.links", "lines of a graph", count(decision_shapes.MOST_LINKS), "decision file", undrawn),
     ]
 
 
@@ -133,6 +198,8 @@ def decision_bounds() -> list[Bound]:
         Bound("dmn.columns", "columns", count(tables.MAX_COLUMNS), "decision table", REFUSED),
         Bound("dmn.rules", "rules", count(tables.MAX_RULES), "decision table", REFUSED),
         Bound("dmn.entries", "entries", count(tables.MAX_CELLS), "decision table", REFUSED),
+        Bound("dmn.nested", "nesting of boxed logic", count(logic.MAX_NESTED, "levels"), "decision", REFUSED),
+        Bound("dmn.results", "values of all results", count(evaluation.MAX_RESULT_STEPS), "evaluation", failed),
         Bound("dmn.expressions", "different expressions", count(dmn_expressions.MAX_COMPILED), "file", REFUSED),
         Bound(
             "dmn.expression_text",
@@ -148,6 +215,10 @@ def decision_bounds() -> list[Bound]:
         Bound("feel.string", "text that it works on", count(feel.MAX_STRING, characters), "operation", failed),
         Bound("feel.items", "list that it works on", count(feel.MAX_ITEMS, "items"), "operation", failed),
         Bound("feel.calls", "functions inside one another", count(feel.MAX_CALLS), "evaluation", failed),
+        Bound("feel.height", "operators in a row", count(feel.MAX_HEIGHT), "FEEL expression", REFUSED),
+        Bound("feel.digits", "digits of a number", count(feel.MAX_DIGITS), "number", REFUSED),
+        Bound("feel.power", "exponent", count(feel.MAX_POWER), "operation", "null"),
+        Bound("feel.months", "duration of years and months", count(temporal.MAX_MONTHS, "months"), "operation", "null"),
         Bound("lint.findings", "findings that are named", count(findings.MAX_FINDINGS), "file", "the first are named"),
         Bound(
             "lint.rules",
@@ -213,6 +284,7 @@ def instance_bounds() -> list[Bound]:
         Bound("instance.undo", "activities that can be undone", count(engine.MAX_ENTRIES), "instance", INCIDENT),
         Bound("instance.variables", "variables", count(engine.MAX_VARIABLES, "bytes"), "instance", brought),
         Bound("variable.depth", "nesting of a variable", count(engine.MAX_DEPTH, "levels"), "variable", brought),
+        Bound("variable.integer", "whole number", f"{engine.MAX_INTEGER - 1:,}", "variable", NOT_POSSIBLE),
         Bound("variable.name", "name of a variable", count(engine.MAX_NAME, "characters"), "variable", NOT_POSSIBLE),
         Bound(
             "event.type",

@@ -13,7 +13,7 @@ from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.description import describe_call
 from config.api.openapi import PAGE_PARAMETERS
-from config.common.web.pagination import paginate
+from config.common.web.pagination import PAGE_BYTES, paginate
 from processes.coordination.api import shapes
 from processes.coordination.errors import (
     EntityNotFound,
@@ -34,7 +34,7 @@ from processes.coordination.gateway.requests import (
     read_inserts,
     read_update,
 )
-from processes.coordination.gateway.rows import get_reader_alias, present_rows, reader_rows, writer_rows
+from processes.coordination.gateway.rows import get_reader_alias, present_rows, reader_rows, weigh_beside, writer_rows
 from processes.coordination.gateway.wait import wait_for_event
 from processes.coordination.schema.entities import Entity, Op
 from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
@@ -65,7 +65,8 @@ class WriterRowsView(EntityView):
     def get(self, request: Request, path: str) -> Response:
         """List the Writer's rows of an entity, in order of id."""
         entity = self.entity(request, path)
-        found = paginate(request, writer_rows(entity), order=["id"])
+        beside = weigh_beside(entity)
+        found = paginate(request, writer_rows(entity), order=["id"], weigh_beside=beside, most_bytes=PAGE_BYTES)
         return Response({"results": present_rows(entity, found.results), "next": found.next})
 
     @describe_call(
@@ -159,8 +160,9 @@ class ReaderRowsView(EntityView):
         With `wait` the answer comes when it has that event.
         """
         entity, alias = self.entity(request, path), _alias(request)
+        rows, beside = reader_rows(entity, alias=alias), weigh_beside(entity, alias=alias)
         with ask_reader(alias):
-            found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
+            found = paginate(request, rows, order=["id"], weigh_beside=beside, most_bytes=PAGE_BYTES)
             return Response({"results": present_rows(entity, found.results, alias=alias), "next": found.next})
 
 

@@ -12,6 +12,7 @@ from processes.coordination.reader import models as reader
 from processes.coordination.schema.entities import CLIENT, SENSOR, Entity
 from processes.coordination.schema.routing import reader_alias, reader_names
 from sensors.models import Client, Sensor, SensorClient
+from sensors.selectors import weigh_links
 
 Rows: TypeAlias = Any
 """Rows as dictionaries, of whichever table."""
@@ -47,16 +48,24 @@ def present_rows(entity: Entity, rows: Sequence[dict[str, Any]], *, alias: str =
     return shown
 
 
+def weigh_beside(entity: Entity, *, alias: str = "") -> Callable[[Sequence[dict[str, Any]]], list[int]] | None:
+    """Return what weighs that which `present_rows` shows beside the columns of rows, where it shows more."""
+    if entity is not SENSOR:
+        return None
+    return lambda rows: weigh_links([row["id"] for row in rows], _links(alias))
+
+
 def _names(entity: Entity) -> list[str]:
     return [column.name for column in entity.columns]
 
 
 def _clients(sensors: list[str], alias: str) -> dict[str, list[int]]:
-    find: Callable[[], Any] = SensorClient.objects.all
-    if alias:
-        find = reader.TABLES["SensorLink"].objects.using(alias).all
     found: defaultdict[str, list[int]] = defaultdict(list)
-    rows = find().filter(sensor_id__in=sensors).order_by("client_id")
+    rows = _links(alias).filter(sensor_id__in=sensors).order_by("client_id")
     for sensor, client in rows.values_list("sensor_id", "client_id"):
         found[sensor].append(client)
     return found
+
+
+def _links(alias: str) -> Any:
+    return reader.TABLES["SensorLink"].objects.using(alias).all() if alias else SensorClient.objects.all()

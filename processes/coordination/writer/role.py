@@ -78,8 +78,12 @@ class Writer(Role):
         events = list(new.order_by("position").defer("steps")[:BATCH])
         late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[: self._pace.allowed()])
         self._pace.spend(len(late))
+        announced: list[OutgoingMessage] = []
         if events or late:
-            self.bus.send([(COORDINATOR, _announce(event)) for event in (*events, *late)])
+            for event in (*events, *late):
+                header = build_header(event, is_saved=event.status == EventStatus.SAVED)
+                announced.append((COORDINATOR, Message(MessageType.EVENT_CREATED, event=event.pk, header=header)))
+            self.bus.send(announced)
             mark_published(
                 step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + REPEAT_AFTER
             )
@@ -163,8 +167,3 @@ def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:
     payloads.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
         app_event_payload_status_id=PayloadStatus.SAVED.value
     )
-
-
-def _announce(event: AppEvent) -> Message:
-    header = build_header(event, is_saved=event.status == EventStatus.SAVED)
-    return Message(MessageType.EVENT_CREATED, event=event.pk, header=header)

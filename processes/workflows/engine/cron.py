@@ -60,7 +60,7 @@ class Cron:
 
 def parse_cron(text: str) -> Cron:
     fields = text.split()
-    if len(text) > _MAX_TEXT or not 5 <= len(fields) <= 7:
+    if len(text) > MAX_TEXT or not 5 <= len(fields) <= 7:
         raise NotCron(_EXPECTED)
     seconds = fields.pop(0) if len(fields) > 5 else "0"
     minutes, hours, days, months, weekdays, *year = fields
@@ -79,10 +79,10 @@ def parse_cron(text: str) -> Cron:
 
 def is_cron(text: str) -> bool:
     """Return whether a text has the form of a cron expression; whether it is a right one is another question."""
-    return len(text) <= _MAX_TEXT and _FORM.fullmatch(text.strip()) is not None
+    return len(text) <= MAX_TEXT and _FORM.fullmatch(text.strip()) is not None
 
 
-_MAX_TEXT = 100
+MAX_TEXT = 100
 _MOST_DAYS = 366 * 9
 """The 29th of February on a given weekday is rarer; nobody writes that."""
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")

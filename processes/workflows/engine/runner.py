@@ -30,7 +30,14 @@ from processes.workflows.engine.execution.completion import complete_scope, end_
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.engine.execution.limits import MAX_VARIABLES, estimate_size, is_json, is_name
 from processes.workflows.engine.execution.loops import begin_loop
-from processes.workflows.engine.execution.records import Effect, InstanceState, Library, Place, TaskRecord, Variables
+from processes.workflows.engine.execution.records import (
+    Effect,
+    InstanceState,
+    Library,
+    Place,
+    TaskRecord,
+    Variables,
+)
 from processes.workflows.engine.execution.scopes import begin_scope, find_first_elements, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import write_results, write_variables
@@ -110,7 +117,7 @@ def _start_instance(library: Library, command: Command, at: datetime) -> UnitOfW
     record = command.get("record") or ""
     state: InstanceState = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
     work = UnitOfWork(library, state, at)
-    work.hops = command.get("hops", 0)
+    work.hops, work.generation = command.get("hops", 0), command.get("generation", 0)
     scope = open_scope(
         work,
         {
@@ -163,7 +170,10 @@ def _apply_command(work: UnitOfWork, command: Command) -> None:
     """Apply a command to a started instance."""
     # A discretionary item waits enabled until it is planned, so to plan it is to start it.
     name: str = "start" if command["command"] == "plan" else command["command"]
-    work.hops = command.get("hops", 0)
+    # The answer of a handler, and a timer, continue the chain that has led to them.
+    task, timer = work.tasks.get(str(command.get("task"))), work.timers.get(str(command.get("timer")))
+    chain: dict[str, Any] = {**(task or timer or {}), **command}
+    work.hops, work.generation = chain.get("hops", 0), chain.get("generation", 0)
     # The commands that an ended case accepts.
     if name in _OF_ENDED_CASES and is_case(work):
         _OF_ENDED_CASES[name](work)
@@ -186,8 +196,6 @@ _OF_ENDED_CASES = {"close": close_case, "reactivate": reactivate_case}
 
 def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
-    # The answer of a handler continues the chain that has led to its task.
-    work.hops = command.get("hops", task.get("hops", 0))
     returned = _read_variables(command)
     node = work.definition(task["scope"]).nodes[task["element"]]
     write_results(work, task["scope"], node, returned, task.get("inputs", {}))
@@ -200,7 +208,6 @@ def _fail_job(work: UnitOfWork, command: Command) -> None:
     code = command.get("code")
     if not code:
         raise CommandFailed(task["element"], reason or "The work failed.")
-    work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], _read_variables(command), task["element"])
     events.raise_error(work, task["token"], str(code), reason)
 
@@ -246,7 +253,6 @@ def _fire_timer(work: UnitOfWork, command: Command) -> None:
     record = work.timers.get(key)
     if record is None:
         raise CommandRejected("The timer is no longer running.")
-    work.hops = command.get("hops", record.get("hops", 0))
     events.fire_event(work, key, record)
 
 

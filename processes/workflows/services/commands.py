@@ -338,7 +338,8 @@ def _offer_again(incident: WorkflowIncident, retry: RetryRequest) -> Head:
 
 def _run_again(incident: WorkflowIncident, retry: RetryRequest) -> Head:
     """Run the failed command again, as the first of a new chain."""
-    command = {**incident.command, "hops": 0}  # a person has looked at it: the chain of automatic steps ends here
+    # A person has looked at it: the chain of automatic steps ends here.
+    command = {**incident.command, "hops": 0, "generation": 0}
     request = CommandRequest(
         command,
         actor=retry.actor,

@@ -292,6 +292,7 @@ def _thrown_event(effect: Mapping[str, Any], head: Head) -> ThrownEvent:
         "message_id": str(new_id()),
         "kind": effect["kind"],
         "hops": effect.get("hops", 1),
+        "generation": effect.get("generation", 1),
     }
     return ThrownEvent(type=event_type, subject=subject_of(head.id), payload=body)
 

@@ -48,6 +48,8 @@ class StartRequest:
     """The outbox position of the event that starts it."""
     hops: int = 0
     """The length of the chain of automatic steps that has led to that event."""
+    generation: int = 0
+    """How many events have led to one another until that one, whatever was waited for between them."""
     refusal: str = ""
     """Why it may not run: it is created with an incident and without a state."""
 
@@ -137,6 +139,8 @@ def _command(head: Head, start: StartRequest) -> dict[str, Any]:
     }
     if start.hops:
         command["hops"] = start.hops
+    if start.generation:
+        command["generation"] = start.generation
     return command if start.start is None else {**command, "start": start.start}
 
 

@@ -62,13 +62,9 @@ def _notify(item: WorkItem) -> None:
     else:
         finish(item, notice_at=None)
         if item.deadline is not None:
-            _send(item, OVERDUE, [item.assignee] if item.assignee else _candidate_users(item))
-
-
-def _candidate_users(item: WorkItem) -> list[str]:
-    """Return those who are named themselves: a group is not written to."""
-    rows = TaskCandidate.objects.filter(item=item.pk, kind=TaskCandidate.Kind.USER).order_by("name")
-    return list(rows.values_list("name", flat=True))
+            # Those who are named themselves: a group is not written to.
+            named = TaskCandidate.objects.filter(item=item.pk, kind=TaskCandidate.Kind.USER).order_by("name")
+            _send(item, OVERDUE, [item.assignee] if item.assignee else list(named.values_list("name", flat=True)))
 
 
 def _send(item: WorkItem, type: str, names: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.records.models import ChangeRecord
+from messaging.admin import requeue
 from messaging.models import Message
 from tests.processes.exchange.outcomes import put_in_doubt, put_into_error
 from tests.processes.exchange.scene import Scene, gather, move_files
@@ -97,6 +98,17 @@ class TestList:
         assert "2 messages have been put back into the queue." in page
         assert "1 skipped" in page
         assert {change.after["reason"] for change in ChangeRecord.objects.filter(kind="message")} == {"prices came"}
+
+    def test_of_too_many_the_first_go_back(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, operator: Client
+    ) -> None:
+        monkeypatch.setattr(requeue, "MOST_AT_ONCE", 1)
+        for id in ("m1", "m2"):
+            put_into_error(scene, id)
+        chosen = list(Message.objects.filter(status="incorrect").values_list("pk", flat=True))
+        asked = {"action": "requeue_chosen", "_selected_action": chosen, "confirmed": "yes", "reason": "prices came"}
+        operator.post(LIST, asked, follow=True)
+        assert Message.objects.get(status="incorrect").public_id == "m2"
 
     def test_a_viewer_sees_it_and_is_offered_nothing(self, scene: Scene) -> None:
         put_into_error(scene)

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.records.models import UserSettings
+from notifications.admin import alerts as alerts_admin
 from notifications.models import Alert, Delivery, Rung
 from notifications.services.alerts import acknowledge_alert, close_alert, mute_alert, resolve_alert
 from tests.notifications.alerts import escalate, make_alert, two_rungs
@@ -67,6 +68,14 @@ class TestInbox:
         answer = operator.post(LIST, {**action, "confirmed": "yes"}, follow=True)
         assert "2 alerts acknowledged." in answer.content.decode()
         assert not Alert.objects.filter(status="open").exists()
+
+    def test_of_too_many_the_first_are_acknowledged(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(alerts_admin, "MOST_AT_ONCE", 1)
+        chosen = list(Alert.objects.filter(status="open").order_by("pk").values_list("pk", flat=True))
+        operator.post(
+            LIST, {"action": "acknowledge_chosen", "_selected_action": chosen, "confirmed": "yes"}, follow=True
+        )
+        assert list(Alert.objects.filter(status="open").order_by("pk").values_list("pk", flat=True)) == chosen[1:]
 
     def test_several_are_muted_until_a_time_of_the_viewers_zone(self, operator: Client) -> None:
         UserSettings.objects.create(user=User.objects.get(username="olga"), time_zone="Europe/Minsk")

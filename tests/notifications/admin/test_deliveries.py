@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.records.models import ChangeRecord
+from notifications.admin import deliveries as deliveries_admin
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.services.resend import STEP
 from tests.sensors.registry import make_client, make_delivery
@@ -107,6 +108,17 @@ class TestList:
         assert "2 messages are being resent." in page
         assert "1 skipped" in page
         assert Delivery.objects.filter(status="pending").count() == 2
+
+    def test_of_too_many_the_first_are_sent_again(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deliveries_admin, "MOST_AT_ONCE", 1)
+        client = make_client()
+        first, second = dead("0xA", client), dead("0xB", client)
+        operator.post(
+            LIST,
+            {"action": "resend_chosen", "_selected_action": [first.pk, second.pk], "confirmed": "yes"},
+            follow=True,
+        )
+        assert Delivery.objects.get(status="pending") == first
 
 
 class TestPage:

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from config.records.models import ChangeRecord
+from notifications.admin import session_records
 from notifications.models import RepeatSession
 from notifications.sessions.claims import claim_due
 from notifications.sessions.enqueue import enqueue_session
@@ -87,6 +88,17 @@ class TestEditRecords:
         page = operator.post(address(session_id), {"change": "1", "records": '["mine"]'})
         assert "Session not found" in page.content.decode()
         assert page.context["form"]["records"].value() == '["mine"]'
+
+    def test_what_is_too_long_for_a_form_is_not_offered(
+        self, operator: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        theme()
+        session_id = enqueue_session(theme=7, records=["old"], delay=3600)
+        session = RepeatSession.objects.get(pk=session_id)
+        monkeypatch.setattr(session_records, "LONGEST_EDITED", session.length)
+        assert session_records.is_editable(session)
+        monkeypatch.setattr(session_records, "LONGEST_EDITED", session.length - 1)
+        assert not session_records.is_editable(session)
 
     @pytest.mark.parametrize(
         ("typed", "rule"),

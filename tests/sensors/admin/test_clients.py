@@ -259,6 +259,12 @@ class TestMuteMany:
         client.refresh_from_db()
         assert client.muted_until is None
 
+    def test_takes_the_first_of_too_many(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(clients_admin, "MOST_AT_ONCE", 1)
+        clients = [make_client("bell"), make_client("gate")]
+        self.mute(browser, *clients, confirmed="yes", length="8h")
+        assert Client.objects.filter(muted_until__isnull=False).get() == clients[0]
+
     def test_says_how_many_were_refused(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(**values: Any) -> None:
             raise ClientNotFound

@@ -12,7 +12,7 @@ from asgiref.typing import ASGIReceiveCallable
 from config.common.errors import TooLarge
 from config.common.web.limits.errors import BodyStalled, Busy
 from config.common.web.limits.pace import Pace
-from config.common.web.limits.shares import Caller, Shares, Standing
+from config.common.web.limits.shares import Caller, Shares
 
 BODY_PATIENCE = 15.0
 """Seconds in which the first bytes must come; every `MIN_BODY_RATE` bytes that have come add one."""
@@ -110,14 +110,9 @@ class Spool:
                 began, check = began + loop.time() - asked_at, None
             if chunk and (spooled := body.add(chunk)):
                 began += await self._disk.rest("", spooled)
-                began += await self._callers.rest(_payer(body.caller), spooled)
+                began += await self._callers.rest(body.caller.payer, spooled)
             more = message.get("more_body", False)
         body.file.seek(0)
-
-
-def _payer(caller: Caller) -> str:
-    """Name whose bytes they are: strangers are one, for whoever makes keys up would be many."""
-    return "" if caller.standing is Standing.STRANGER else caller.name
 
 
 class Body:

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from config.common.web.limits.shares import Caller, Standing
+from config.common.web.limits.shares import Caller
 
 MEMORY_SECONDS = 2.0
 """After as long a time, about a third of what somebody has had still counts."""
@@ -31,7 +31,7 @@ class Processor:
 
     def note(self, caller: Caller, seconds: float) -> None:
         """Count what a call has computed."""
-        at, name = self._clock(), _name_of(caller)
+        at, name = self._clock(), caller.payer
         self._all.add(seconds, at)
         self._callers.setdefault(name, _Fading()).add(seconds, at)
         self._callers.move_to_end(name)
@@ -40,7 +40,7 @@ class Processor:
 
     def is_heavy(self, caller: Caller) -> bool:
         """Say whether the caller takes a large part of the processor, and others want some of it too."""
-        found = self._callers.get(_name_of(caller))
+        found = self._callers.get(caller.payer)
         if found is None:
             return False
         at = self._clock()
@@ -65,8 +65,3 @@ class _Fading:
 
     def _left(self, at: float) -> float:
         return self._amount * math.exp((self._at - at) / MEMORY_SECONDS)
-
-
-def _name_of(caller: Caller) -> str:
-    """Strangers are one, for whoever makes keys up would be many."""
-    return "" if caller.standing is Standing.STRANGER else caller.name

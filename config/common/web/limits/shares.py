@@ -19,6 +19,11 @@ class Caller(NamedTuple):
     name: str
     standing: Standing
 
+    @property
+    def payer(self) -> str:
+        """The name under which what it uses is counted: strangers are one, for who makes keys up would be many."""
+        return "" if self.standing is Standing.STRANGER else self.name
+
 
 class Shares:
     """So many of something, lent to callers.

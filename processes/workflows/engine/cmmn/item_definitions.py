@@ -72,6 +72,7 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
     extensions = read_extensions(subject, known=_EXTENSIONS.get(kind, frozenset()))
+    revision = extensions.find("revision") if kind in _CALLED else None
     form, people = _read_form(subject, kind, extensions)
     return PlanItemDefinition(
         name=read_name(subject),
@@ -81,7 +82,7 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
         topic=extensions.value("topic") or element.id,
         inputs=read_inputs(subject, extensions),
         outputs=read_outputs(subject, extensions),
-        revision=_read_revision(subject, extensions) if kind in _CALLED else None,
+        revision=None if revision is None else subject.compile(read_value(revision), revision),
         event=read_timer_event(subject) if is_timer else None,
         triggers=read_start_trigger(subject, reader) if is_timer else (),
         called=called,
@@ -91,11 +92,6 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
         is_blocking=kind is not NodeKind.HUMAN_TASK or is_true(element.get("isBlocking"), default=True),
         auto_completes=is_true(element.get("autoComplete")),
     )
-
-
-def _read_revision(subject: Subject, extensions: Extensions) -> Expression | None:
-    found = extensions.find("revision")
-    return subject.compile(read_value(found), found) if found is not None else None
 
 
 _PASSED = frozenset({"input", "output", "revision"})

@@ -105,6 +105,8 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
     if kind == "job":  # a Python handler, whose answer continues the chain
         task["handler"] = node.handler
         task["hops"] = work.count_hop(node.id)
+        if work.generation:
+            task["generation"] = work.generation
     if kind == EXTERNAL:
         task["topic"] = node.topic
     if node.retry is not None and kind in ("job", EXTERNAL):

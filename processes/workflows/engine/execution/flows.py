@@ -1,6 +1,7 @@
 """Sequence flows and gateways: how a token moves on, splits and merges; event-based gateways wait, see `events`."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition, Node, NodeKind
@@ -191,14 +192,10 @@ def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str
         size = sum(map(len, found))
         work.budget.count_checks(node.id, size // VISITS_PER_CHECK)
         # The definition is shared by threads: the oldest entry may be gone by the time it is evicted.
-        while definition.upstream and size + _count_cached(definition) > MAX_UPSTREAM:
+        while (cached := [*definition.upstream.values()]) and size + sum(map(len, chain(*cached))) > MAX_UPSTREAM:
             definition.upstream.pop(next(iter(definition.upstream)), None)
         definition.upstream[key] = found
     return found
-
-
-def _count_cached(definition: Definition) -> int:
-    return sum(len(towards_empty) + len(towards_full) for towards_empty, towards_full in definition.upstream.values())
 
 
 def _find_elements_reaching(

@@ -97,6 +97,8 @@ class TaskRecord(TypedDict):
     handler: NotRequired[str]
     hops: NotRequired[int]
     """Of a task with a Python handler: how long the chain is that has led to it."""
+    generation: NotRequired[int]
+    """Of the same, how many events have led to it."""
     inputs: NotRequired[Variables]
     detail: NotRequired[str]
     """Which round of a loop it is, in words."""
@@ -114,6 +116,8 @@ class TimerRecord(TypedDict):
     since: str
     hops: NotRequired[int]
     """How long the chain is that has led to it, where it goes on soon."""
+    generation: NotRequired[int]
+    """How many events have led to it, however long it waits."""
     left: NotRequired[int]
     """How often a cycle fires after this one; absent: without an end."""
     interval: NotRequired[str]
@@ -220,6 +224,8 @@ class Effect(TypedDict):
     inputs: Variables
     hops: NotRequired[int]
     """Of effects that are events: see `MAX_HOPS`."""
+    generation: NotRequired[int]
+    """Of the same: how many events have led to one another, itself among them."""
 
 
 EVENTS = frozenset({"event", "throw", "signal"})

@@ -77,6 +77,8 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
     hops = _count_hops(work, node.id, (due - work.at).total_seconds())
     if hops:
         record["hops"] = hops
+    if work.generation:
+        record["generation"] = work.generation
     if cycle is not None:
         record["interval"] = cycle.text
         if cycle.count is not None:

@@ -99,8 +99,8 @@ class UnitOfWork:
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
         self.copied_scopes: set[str] = set()
         """Scopes whose variables are copies already and may be written in place."""
-        self.hops = 0
-        """The length of the chain of events, handlers and timers that has led here: see `MAX_HOPS`."""
+        self.hops = self.generation = 0
+        """How many events, handlers and quick timers have led here: see `MAX_HOPS`; and how many events in all."""
         self.visible_variables: dict[str, Mapping[str, Any]] = {}
         """Cache of `get_visible` by scope; cleared at every write."""
         self.variable_sizes: dict[tuple[str, str], int] = {}
@@ -342,7 +342,7 @@ class UnitOfWork:
         # From the counter of the state: the same command gives the same id, by which receivers drop duplicates.
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
         if kind in EVENTS:
-            effect["hops"] = self.count_hop(element)
+            effect |= {"hops": self.count_hop(element), "generation": self.generation + 1}
         if name:
             effect["name"] = name
         self.effects.append(effect)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from processes.workflows.engine.feel import syntax_tree as tree
 from processes.workflows.engine.feel.functions import FUNCTIONS
 from processes.workflows.engine.feel.limits import MAX_ITEMS
-from processes.workflows.engine.feel.run import FileFunction, Run
+from processes.workflows.engine.feel.run import Run
 from processes.workflows.engine.feel.values import (
     TYPES,
     Closure,
@@ -99,15 +99,11 @@ def _name(node: tree.Name) -> Evaluator:
         if name in names:
             return names[name]
         if joined not in names and name in run.functions:
-            return _wrap(run.functions[name])
+            function = run.functions[name]  # as a value, such as `sort` takes
+            return Closure(function.parameters, lambda run, values: function(run, values, ()))
         return names.get(joined)
 
     return evaluate
-
-
-def _wrap(function: FileFunction) -> Closure:
-    """Return a function of the file as a value, such as `sort` takes."""
-    return Closure(function.parameters, lambda run, values: function(run, values, ()))
 
 
 def _list(node: tree.ListOf) -> Evaluator:

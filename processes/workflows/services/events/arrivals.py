@@ -49,6 +49,8 @@ class Arrival:
     """The one enterprise whose definitions may see it; None: all may."""
     hops: int = 0
     """The length of the chain of events, handlers and timers that has led to it; 0: it came from outside."""
+    generation: int = 0
+    """How many events have led to one another until this one, whatever was waited for between them."""
     names: Mapping[str, Any] = field(default_factory=dict)
     """What correlation and filter expressions may refer to."""
 
@@ -79,6 +81,7 @@ def read_arrival(event: Event) -> Arrival:
         instance=str(body.get("instance") or "") if is_custom else "",
         is_signal=is_custom and body.get("kind") == "signal",
         hops=int(body.get("hops") or 0) if is_custom else 0,
+        generation=int(body.get("generation") or 0) if is_custom else 0,
         enterprise=enterprise if isinstance(enterprise, str) else None,
         names={**fields, "payload": payload, "record": record, "type": event.type},
     )

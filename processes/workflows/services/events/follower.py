@@ -67,7 +67,13 @@ def _handle(arrival: Arrival, elements: Sequence[EventElement]) -> None:
 
 
 def _offer(arrival: Arrival, subscriber: Subscriber) -> None:
-    command = {"command": "event", "subscription": subscriber.local, "payload": arrival.payload, "hops": arrival.hops}
+    command = {
+        "command": "event",
+        "subscription": subscriber.local,
+        "payload": arrival.payload,
+        "hops": arrival.hops,
+        "generation": arrival.generation,
+    }
     request = CommandRequest(
         command,
         actor=ACTOR,

@@ -21,7 +21,7 @@ from processes.workflows.services.start import StartRequest, start_instance
 
 KIND = "workflow"
 LONG_CHAIN = 5
-"""From so many hops on, an event may be one that in the end starts itself more than once."""
+"""From so many events on that have led to one another, one may be such as in the end starts itself more than once."""
 MOST_STARTS = 100
 """Instances of a definition in a minute, beyond which a long chain starts none that run."""
 MOST_REFUSED = 100
@@ -47,6 +47,7 @@ def start_by_event(arrival: Arrival, element: EventElement) -> None:
             cause=f"event {arrival.type}",
             position=arrival.position,
             hops=arrival.hops,
+            generation=arrival.generation,
         )
         _start_once(start)
     except CommandFailed as failure:
@@ -73,7 +74,7 @@ def _start_once(start: StartRequest) -> None:
     if WorkflowInstance.objects.filter(start_key=start.start_key).exists():
         return
     at = timezone.now()
-    started = _count_recent_starts(start.definition, at=at) if start.hops >= LONG_CHAIN else 0
+    started = _count_recent_starts(start.definition, at=at) if start.generation >= LONG_CHAIN else 0
     if started >= MOST_STARTS + MOST_REFUSED:
         raise NotPossible(reason=TOO_MANY)
     try:

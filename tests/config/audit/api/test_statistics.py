@@ -1,11 +1,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import time_machine
 
 from config.audit import statistics
+from config.audit.api import statistics as api
 from config.audit.statistics import BY, register_statistics
+from config.common.web.pagination import LARGEST_LIMIT
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -42,6 +45,35 @@ class TestStatistics:
             "results": [{"id": 1, "name": "a", "messages": 8}, {"id": 2, "name": "b", "messages": 7}],
             "next": None,
         }
+
+    def test_pages_are_of_one_period_to_the_end(self, operator: Caller, asked: list[Any]) -> None:
+        with time_machine.travel(NOW, tick=False) as clock:
+            page = operator("GET", "/statistics/?by=device&limit=1").json()
+            clock.shift(timedelta(hours=1))
+            rest = operator("GET", page["next"]).json()
+        assert ([row["id"] for row in page["results"] + rest["results"]], rest["next"]) == ([1, 2], None)
+        assert asked == [(NOW - timedelta(days=30), NOW)] * 2
+
+    def test_without_a_limit_a_page_is_as_large_as_it_may_be(
+        self, operator: Caller, asked: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        register_statistics("device", lambda start, end: [{"id": n, "name": "x"} for n in range(LARGEST_LIMIT + 1)])
+        page = operator("GET", "/statistics/?by=device").json()
+        assert (len(page["results"]), page["next"] is None) == (LARGEST_LIMIT, False)
+        monkeypatch.setattr(api, "PAGE_BYTES", 30)
+        assert len(operator("GET", "/statistics/?by=device").json()["results"]) == 1
+
+    def test_ids_that_are_no_numbers_are_paged_too(self, operator: Caller, asked: list[Any]) -> None:
+        ids = sorted(UUID(int=n << 100) for n in (3, 200, 17))
+        register_statistics("device", lambda start, end: [{"id": each, "name": "x"} for each in ids])
+        page = operator("GET", "/statistics/?by=device&limit=2").json()
+        rest = operator("GET", page["next"]).json()
+        assert [row["id"] for row in page["results"] + rest["results"]] == [str(each) for each in ids]
+
+    def test_a_cursor_of_other_statistics_is_refused(self, operator: Caller, asked: list[Any]) -> None:
+        page = operator("GET", "/statistics/?by=device&limit=1").json()
+        refused = operator("GET", page["next"].replace("by=device", "by=client"))
+        assert (refused.status_code, list(refused.json()["data"]["fields"])) == (400, ["cursor"])
 
     @pytest.mark.parametrize("by", [by for by in BY if by != "client"])
     def test_what_no_app_counts_is_empty(self, operator: Caller, by: str, monkeypatch: pytest.MonkeyPatch) -> None:

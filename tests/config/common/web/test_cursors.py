@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework.utils.urls import replace_query_param
 
 from config.access.scopes import Scope
 from config.audit.log import write_log_entry
@@ -103,6 +104,13 @@ def _log(call: Caller) -> str:
     return "/log/"
 
 
+def _statistics(call: Caller) -> str:
+    make_sensor()
+    for n in range(ROWS):
+        make_delivery("0xA", make_client(f"c{n}"))
+    return "/statistics/?by=client"
+
+
 def _rejected(call: Caller) -> str:
     record_rejections([Rejection(0, Code.BAD_DATA, "no", f"s{n}") for n in range(ROWS)], now=timezone.now())
     return "/signals/rejected/"
@@ -181,6 +189,7 @@ LISTS: dict[str, Fill] = dict(
         ("/clients/", _clients),
         ("/alerts/", _alerts),
         ("/log/", _log),
+        ("/statistics/", _statistics),
         ("/signals/rejected/", _rejected),
         _of(_coordination, "/coordination/events/"),
         ("/coordination/writer/{path}/", lambda call: _coordination(call, "/coordination/writer/dummy-items/")),
@@ -199,6 +208,10 @@ LISTS: dict[str, Fill] = dict(
         _of(_batches, "/workflows/batches/{batch_id}/instances/"),
     ]
 )
+
+
+WITHOUT_LIMIT = {"/trace/{correlation_id}/": "so many rows of each kind and so many bytes: it says what it left out"}
+"""Calls whose `results` are bounded in another way, with that way."""
 
 
 class Clock:
@@ -226,14 +239,35 @@ def everyone() -> Caller:
     return service(*(scope.value for scope in Scope))
 
 
-def test_every_list_is_followed() -> None:
-    schema = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    lists = {
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+
+
+def test_every_list_is_followed(schema: Any) -> None:
+    assert _paths_taking(schema, "cursor") == LISTS.keys()
+
+
+def test_every_answer_with_results_takes_a_limit(schema: Any) -> None:
+    with_results = {
+        path.removeprefix(BASE) for path, calls in schema["paths"].items() if _has_results(schema, calls.get("get", {}))
+    }
+    assert with_results - _paths_taking(schema, "limit") == WITHOUT_LIMIT.keys()
+
+
+def _paths_taking(schema: Any, name: str) -> set[str]:
+    return {
         path.removeprefix(BASE)
         for path, calls in schema["paths"].items()
-        if any(each["name"] == "cursor" for each in calls.get("get", {}).get("parameters", []))
+        if any(each["name"] == name for each in calls.get("get", {}).get("parameters", []))
     }
-    assert lists == LISTS.keys()
+
+
+def _has_results(schema: Any, call: Any) -> bool:
+    shape = call.get("responses", {}).get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    while "$ref" in shape:
+        shape = schema["components"]["schemas"][shape["$ref"].rpartition("/")[2]]
+    return "results" in shape.get("properties", {})
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -241,7 +275,7 @@ def test_next_leads_to_the_end_however_late_it_is_followed(path: str, clock: Clo
     address: str | None = LISTS[path](everyone)
     whole = everyone("GET", address).json()["results"]
     assert len(whole) >= ROWS
-    address, walked = f"{address}?limit=1", []
+    address, walked = replace_query_param(address, "limit", 1), []
     while address is not None:
         answer = everyone("GET", address)
         assert answer.status_code == 200, answer.content

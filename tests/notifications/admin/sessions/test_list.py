@@ -204,6 +204,15 @@ class TestRepeatMany:
         assert "At most 1 sessions at a time" in page
         assert RepeatSession.objects.count() == 2
 
+    def test_so_many_are_acted_on_and_not_one_more(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("notifications.admin.session_forms.MOST_AT_ONCE", 1)
+        theme()
+        ids = enqueue_sessions(theme=7, sessions=[[1], [2]], delay=HOUR)
+        for chosen, due in ((ids, []), (ids[:1], ids[:1])):
+            numbers = ",".join(map(str, chosen))
+            operator.post(LIST, many("repeat_chosen", chosen, confirmed="yes", keys=numbers))
+            assert repeat_due() == due
+
     @pytest.mark.parametrize("numbers", ["x", "", "1,,2", "٣"])
     def test_what_is_no_list_of_sessions_is_refused(self, operator: Client, numbers: str) -> None:
         sent = many("delete_chosen", [1], confirmed="yes", keys=numbers)
@@ -265,7 +274,7 @@ class TestShiftMany:
         assert "0 sessions rescheduled." in page
         assert RepeatSession.objects.get().change == claim.fence
 
-    @pytest.mark.parametrize("wrong", [{"amount": "0"}, {"amount": "x"}, {"amount": "400", "unit": "86400"}])
+    @pytest.mark.parametrize("wrong", [{"amount": "0"}, {"amount": "x"}, {"amount": "367", "unit": "86400"}])
     def test_a_wrong_delay_is_told_at_its_field(self, operator: Client, wrong: dict[str, str]) -> None:
         theme()
         session_id = enqueue_session(theme=7, records=[], delay=HOUR)

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from processes.coordination.api import rows
 from processes.coordination.gateway import requests, wait
 from processes.coordination.gateway.requests import MOST_CHANGES
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import AppEvent as ReaderEvent
+from sensors import selectors
 from tests.processes.coordination.in_memory_roles import DATABASES, InMemoryRoles
 from tests.sensors.api.callers import Caller, service
 
@@ -266,6 +268,23 @@ class TestRegistry:
         answer = registrar("POST", f"{WRITER}/sensors/", body)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["1.clients"])
         assert not AppEvent.objects.exists()
+
+    @pytest.mark.parametrize("of", [WRITER, READER])
+    def test_the_clients_of_a_sensor_count_towards_the_weight_of_a_page(
+        self, registrar: Caller, of: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        url = "https://example.com/"
+        clients = [registrar("POST", f"{WRITER}/clients/", {"name": f"c{n}", "url": url}).json()["id"] for n in "abc"]
+        sensors = [{"id": f"S{n}", "address": "x", "clients": clients} for n in range(3)]
+        registrar("POST", f"{WRITER}/sensors/", sensors)
+        InMemoryRoles().settle()
+        monkeypatch.setattr(rows, "PAGE_BYTES", 1000)
+        monkeypatch.setattr(selectors, "LINK_BYTES", 300)
+        page = registrar("GET", f"{of}/sensors/").json()
+        assert [row["id"] for row in page["results"]] == ["S0"]
+        monkeypatch.setattr(selectors, "LINK_BYTES", 3)
+        rest = registrar("GET", page["next"]).json()
+        assert ([row["id"] for row in rest["results"]], rest["next"]) == (["S1", "S2"], None)
 
 
 class TestUnknown:

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from processes.workflows.engine.cron import NotCron, is_cron, parse_cron
+from processes.workflows.engine.cron import MAX_TEXT, NotCron, is_cron, parse_cron
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, tzinfo=UTC)  # a Tuesday
 
@@ -53,6 +53,12 @@ class TestParseCron:
     def test_refuses_everything_else(self, text: str) -> None:
         with pytest.raises(NotCron):
             parse_cron(text)
+
+    def test_so_many_characters_are_taken_and_not_one_more(self) -> None:
+        text = "0 8 * * 1-5"
+        assert parse_cron(text.ljust(MAX_TEXT))
+        with pytest.raises(NotCron):
+            parse_cron(text.ljust(MAX_TEXT + 1))
 
     def test_is_told_from_iso(self) -> None:
         assert [is_cron(text) for text in ("0 8 * * *", "PT5M", "R/PT1H", "2030-01-01")] == [True, False, False, False]

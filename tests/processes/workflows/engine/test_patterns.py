@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from processes.workflows.engine import patterns
 from processes.workflows.engine.patterns import MAX_MATCHED, MAX_PATTERN, NotPattern, compile_pattern
 
 PATTERNS = [
@@ -67,3 +68,11 @@ class TestCompilePattern:
         assert compile_pattern("[a]" * 100 + "[" + "a" * 198 + "]").matches_whole("a" * 101)
         with pytest.raises(NotPattern, match="at most 500 characters"):
             compile_pattern("a" * (MAX_PATTERN + 1))
+
+    def test_so_many_states_are_taken_and_not_one_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(patterns, "MAX_STATES", 24)
+        compile_pattern("a{6}")
+        with pytest.raises(NotPattern, match="at most 24 states"):
+            compile_pattern("a{7}")
+        with pytest.raises(NotPattern, match="at most 24 times"):
+            compile_pattern("a{25}")

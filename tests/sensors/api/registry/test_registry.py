@@ -285,9 +285,9 @@ class TestGetSensors:
 
     def test_costs_the_same_whatever_the_number(self, desk: Caller, django_assert_num_queries: Any) -> None:
         desk("GET", "/sensors/")
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             desk("GET", "/sensors/?limit=1")
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             desk("GET", "/sensors/")
 
     def test_a_client_sees_its_own_and_nothing_of_others(self, fleet: dict[str, Client]) -> None:

@@ -2,8 +2,10 @@ import json
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 
+from processes.workflows.admin.decisions.table_editor import LONGEST_TABLE, TableForm
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
 from tests.processes.workflows.decision_files import DISCOUNT, decision, dmn, literal
 from tests.processes.workflows.process_files import chain, user
@@ -64,6 +66,13 @@ class TestEditTable:
         answer = operator.post(path, {"table": json.dumps(table), "revision": "1"}, follow=True)
         assert "Another revision has been published since" in answer.content.decode()
         assert WorkflowRevision.objects.count() == 2
+
+    def test_takes_so_many_characters_and_not_one_more(self) -> None:
+        most = "x" * LONGEST_TABLE
+        field = TableForm.base_fields["table"]
+        assert field.clean(most) == most
+        with pytest.raises(ValidationError):
+            field.clean(most + "x")
 
     @pytest.mark.parametrize("table", ["{", "[]", '{"hit": "UNIQUE"}', '{"hit": "X", "inputs": []}'])
     def test_what_is_no_table_is_refused(self, scene: Scene, operator: Client, table: str) -> None:

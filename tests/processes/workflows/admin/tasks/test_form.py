@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from processes.workflows.admin.tasks.form import TaskForm
+from processes.workflows.admin.tasks.form import LONGEST_TEXT, MOST_DIGITS, TaskForm
 from processes.workflows.engine.definition import FormField, TextValue
 from processes.workflows.engine.dmn.model import FeelExpression
 from processes.workflows.engine.expressions import compile_expression
@@ -29,6 +29,13 @@ def fill(**answers: str) -> TaskForm:
 def _feel(text: str) -> FeelExpression:
     node = parse_expression(text)
     return FeelExpression(text, node, build_evaluator(node))
+
+
+class TestLimits:
+    @pytest.mark.parametrize(("field", "most"), [("why", "x" * LONGEST_TEXT), ("pieces", "9" * MOST_DIGITS)])
+    def test_so_much_is_taken_and_not_one_more(self, field: str, most: str) -> None:
+        assert field not in fill(**{field: most}).errors
+        assert list(fill(**{field: most + most[0]}).errors) == [field]
 
 
 class TestConditions:

@@ -3,7 +3,10 @@ from typing import Any
 
 import pytest
 
+from processes.workflows.engine.bpmn import json_forms
+from processes.workflows.engine.bpmn.assignments import MAX_VARIABLE
 from processes.workflows.engine.bpmn.parser import parse_bpmn
+from processes.workflows.engine.bpmn.vendor_forms import MAX_NOTE
 from processes.workflows.engine.definition import FormField, TextValue
 from processes.workflows.engine.dmn.inputs import list_read_names
 
@@ -137,6 +140,19 @@ class TestZeebe:
             FormField("day", "Day", "date"),
             FormField("size", "Size", "choice", choices=("s",), choice_labels=("Small",), is_read_only=True),
         ]
+
+    def test_so_many_groups_inside_one_another_are_read(self) -> None:
+        def inside(depth: int) -> list[Any]:
+            field = {"type": "textfield", "key": "x", "label": "X"}
+            return [field] if depth == 0 else [{"type": "group", "components": inside(depth - 1)}]
+
+        assert self.read(inside(json_forms.MAX_DEPTH - 1)) == [FormField("x", "X")]
+        assert self.read(inside(json_forms.MAX_DEPTH)) == []
+
+    def test_a_text_and_a_name_are_cut(self) -> None:
+        parts = [{"type": "text", "text": "x" * (MAX_NOTE + 1)}, {"type": "number", "key": "k" * (MAX_VARIABLE + 1)}]
+        note, number = self.read(parts)
+        assert (len(note.label), len(number.name)) == (MAX_NOTE, MAX_VARIABLE)
 
     def test_times_lists_patterns_and_hints(self) -> None:
         values = [{"label": "Red", "value": "r"}, {"value": "g"}]

@@ -3,7 +3,7 @@
 import pytest
 from lxml import etree
 
-from processes.workflows.engine.diagram import draw_diagram
+from processes.workflows.engine.diagram import decision_shapes, draw_diagram
 from processes.workflows.engine.diagram.decision_shapes import MOST_SHAPES
 from tests.processes.workflows.decision_files import decision, dmn, literal
 
@@ -95,6 +95,14 @@ class TestLimits:
         )
         assert draw_diagram(dmn(*few, requiring("d", needs))) is not None
         assert draw_diagram(dmn(*few, f'<inputData id="i{MOST_SHAPES - 1}" name="I"/>', requiring("d", needs))) is None
+
+    def test_nor_is_one_of_too_many_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        requirement = '<informationRequirement><requiredInput href="#season"/></informationRequirement>'
+        source = dmn(INPUT, requiring("a", requirement), requiring("b", requirement))
+        monkeypatch.setattr(decision_shapes, "MOST_LINKS", 2)
+        assert draw_diagram(source) is not None
+        monkeypatch.setattr(decision_shapes, "MOST_LINKS", 1)
+        assert draw_diagram(source) is None
 
     def test_a_ring_ends(self) -> None:
         ring = (

@@ -94,6 +94,13 @@ class TestAmounts:
         ]
         assert [draw_diagram(page) is None for page in pages] == [False, True]
 
+    def test_too_many_lines_are_not_drawn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(interchange, "MOST_SHAPES", 2)
+        monkeypatch.setattr(interchange, "MOST_EDGES", 3)
+        model = '<task id="t"/><sequenceFlow id="f" sourceRef="t" targetRef="t"/>'
+        pages = [make(model, shape("t") + edge("f", ("0", "0"), ("9", "9")) * count) for count in (4, 5)]
+        assert [draw_diagram(page) is None for page in pages] == [False, True]
+
     def test_a_shape_repeated_is_drawn_once(self) -> None:
         drawn = Drawn(make('<task id="t"/>', shape("t") * 500))
         assert len(drawn.root.findall(f"{SVG}g")) == 1

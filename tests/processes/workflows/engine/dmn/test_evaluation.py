@@ -2,7 +2,9 @@
 
 import pytest
 
+from processes.workflows.engine.dmn import evaluation
 from processes.workflows.engine.dmn.evaluation import EvaluationFailed
+from processes.workflows.engine.dmn.logic import MAX_NESTED
 from processes.workflows.engine.dmn.parser import DMN
 from processes.workflows.engine.parser import parse_file
 from processes.workflows.engine.problems import InvalidDefinition
@@ -101,6 +103,21 @@ class TestFiles:
         with pytest.raises(InvalidDefinition) as caught:
             parse_file(dmn(*parts))
         assert message in str(caught.value)
+
+    def test_logic_is_nested_so_deep_and_not_deeper(self) -> None:
+        def nested(depth: int) -> bytes:
+            return dmn(decision("d", "<list>" * depth + literal("1") + "</list>" * depth))
+
+        parse_file(nested(MAX_NESTED))
+        with pytest.raises(InvalidDefinition, match=f"nested at most {MAX_NESTED} deep"):
+            parse_file(nested(MAX_NESTED + 1))
+
+    def test_results_have_so_many_values_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = dmn(decision("d", literal("for i in 1..50 return i")))
+        assert len(decide(source).result) == 50
+        monkeypatch.setattr(evaluation, "MAX_RESULT_STEPS", 50)
+        with pytest.raises(EvaluationFailed):
+            decide(source)
 
     def test_a_name_may_have_signs_in_it(self) -> None:
         source = dmn('<inputData id="i" name="Profit/Loss"/>', decision("d", literal("Profit/Loss + 1")))

@@ -5,6 +5,8 @@ import time
 import pytest
 
 from processes.workflows.engine.feel import FeelError, FeelFailed, parse_expression, parse_unary_tests
+from processes.workflows.engine.feel.limits import MAX_POWER
+from processes.workflows.engine.feel.temporal import MAX_MONTHS
 from tests.processes.workflows.engine.feel.evaluate import evaluate
 
 
@@ -67,3 +69,17 @@ def test_what_would_take_too_long_fails_soon(text: str) -> None:
     with pytest.raises(FeelFailed):
         evaluate(text, l=list(range(200)), s="x" * 10_000, big=list(range(9_999)))
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "is_null"),
+    [
+        (f"1 ** {MAX_POWER}", False),
+        (f"1 ** {MAX_POWER + 1}", True),
+        (f'duration("P{MAX_MONTHS}M")', False),
+        (f'duration("P{MAX_MONTHS + 1}M")', True),
+        (f'duration("P{MAX_MONTHS}M") + duration("P1M")', True),
+    ],
+)
+def test_what_is_one_too_large_is_null(text: str, is_null: bool) -> None:
+    assert (evaluate(text) is None) == is_null
