@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.db import connection
@@ -10,7 +10,7 @@ from django.db import connection
 from tests.faults.database_copy import DatabaseCopy, copy_database
 from tests.simulation.nature import Nature, draw_nature
 from tests.simulation.run import Plan, Result, shrink, simulate, tell
-from tests.simulation.scheduler import Scheduler
+from tests.simulation.scheduler import Scheduler, Stuck
 from tests.simulation.worlds import WORLDS
 
 SEEDS = 40
@@ -98,12 +98,34 @@ class TestScheduler:
         scheduler.stop_all()
         assert done == ["began", "began"]
 
+    def test_a_run_may_take_longer_than_nobody_may_keep_the_baton(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        scheduler = Scheduler(calm())
+        passing = SlowBaton(lambda: setattr(scheduler, "_passes", scheduler._passes + 1))
+        monkeypatch.setattr(scheduler.director, "baton", passing)
+        scheduler._take_baton(scheduler.director)
+        monkeypatch.setattr(scheduler.director, "baton", SlowBaton(lambda: None))
+        with pytest.raises(Stuck):
+            scheduler._take_baton(scheduler.director)
+
     def test_a_fault_that_is_left_out_does_not_happen(self) -> None:
         faulty = Nature(0, {"kill": 1.0}, 0.0)
         without = Nature(0, {"kill": 1.0}, 0.0, without={("actor", 1)})
         rolls = faulty.roll(("actor", 1))
         assert faulty.choose_fault(("actor", 1), rolls, ("kill",), 1.0) == "kill"
         assert without.choose_fault(("actor", 1), rolls, ("kill",), 1.0) is None
+
+
+class SlowBaton:
+    """The third look finds it free; before, others do something."""
+
+    def __init__(self, others: Callable[[], None]) -> None:
+        self.looks = 0
+        self._others = others
+
+    def acquire(self, timeout: float) -> bool:
+        self.looks += 1
+        self._others()
+        return self.looks == 3
 
 
 def calm() -> Nature:
