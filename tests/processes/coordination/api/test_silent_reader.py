@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from tests.sensors.api.callers import Caller, service
 from tests.servers.private_server import HOST
 from tests.staff import signed_in
 
-A_MOMENT = 0.5
 PATIENCE = 4.0
 """One time-out of 1.5 s, on a busy machine."""
 OTHER = "reader_other"
@@ -43,9 +42,16 @@ def reader_with(**changes: Any) -> Iterator[None]:
     before = dict(connections.settings[OTHER])
     forget_connections()
     connections.settings[OTHER].update(changes)
+    close_breaker()
     yield
     forget_connections()
     connections.settings[OTHER].update(before)
+
+
+def close_breaker() -> None:
+    readers._breakers.clear()
+    # Of its own length it would be over before the next line of a test, on a busy machine.
+    readers._breaker(OTHER)._rest_seconds = 600.0
 
 
 def forget_connections() -> None:
@@ -73,6 +79,20 @@ def standing(call: Caller) -> Iterator[Proxy]:
 
 
 @pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lists the calls that are let through to a reader's database, and so may wait for it."""
+    found: list[str] = []
+    limit_silence = readers.limit_silence
+
+    def limit(alias: str, seconds: float) -> AbstractContextManager[None]:
+        found.append(alias)
+        return limit_silence(alias, seconds)
+
+    monkeypatch.setattr(readers, "limit_silence", limit)
+    return found
+
+
+@pytest.fixture
 def call(transactional_db: None) -> Caller:
     return service("coordination")
 
@@ -91,25 +111,26 @@ def assert_away(answer: Any) -> None:
 
 @pytest.mark.slow
 class TestMuteAtConnect:
-    def test_the_first_waits_for_a_moment_and_the_next_not_at_all(self, mute: SilentServer, call: Caller) -> None:
+    def test_the_first_waits_for_a_moment_and_the_next_not_at_all(
+        self, mute: SilentServer, call: Caller, asked: list[str]
+    ) -> None:
         took, answer = timed(call, OF_OTHER)
         assert took < PATIENCE
         assert_away(answer)
         for path in (OF_OTHER, f"{ROWS}1/?reader=other", f"{OF_OTHER}&wait=1"):
-            took, answer = timed(call, path)
-            assert took < A_MOMENT
-            assert_away(answer)
-        assert mute.connections, "it was asked"
+            assert_away(call("GET", path))
+        assert asked == [OTHER]
         assert call("GET", ROWS).status_code == 200, "the other reader is well"
 
-    def test_a_change_set_is_shown_without_its_steps(self, mute: SilentServer, call: Caller) -> None:
+    def test_a_change_set_is_shown_without_its_steps(self, mute: SilentServer, call: Caller, asked: list[str]) -> None:
         event = make_change_set(request_change("DummyItem", "insert", name="x")).event
         InMemoryRoles("main", "other").rest_without_reader()
         took, answer = timed(call, f"/coordination/events/{event}/")
         assert took < PATIENCE
         assert [reader["name"] for reader in answer.json()["readers"]] == ["main", "other"]
         assert answer.json()["steps"]
-        assert timed(call, f"/coordination/events/{event}/")[0] < A_MOMENT
+        assert call("GET", f"/coordination/events/{event}/").json()["steps"]
+        assert asked.count(OTHER) == 1
 
     def test_its_page_says_what_is_missing(self, mute: SilentServer, call: Caller) -> None:
         event = make_change_set(request_change("DummyItem", "insert", name="my own item")).event
@@ -122,14 +143,15 @@ class TestMuteAtConnect:
 
 @pytest.mark.slow
 class TestSilentLater:
-    def test_the_first_waits_for_a_moment_and_the_next_not_at_all(self, standing: Proxy, call: Caller) -> None:
+    def test_the_first_waits_for_a_moment_and_the_next_not_at_all(
+        self, standing: Proxy, call: Caller, asked: list[str]
+    ) -> None:
         standing.fall_silent()
         took, answer = timed(call, OF_OTHER)
         assert took < PATIENCE
         assert_away(answer)
-        took, answer = timed(call, OF_OTHER)
-        assert took < A_MOMENT
-        assert_away(answer)
+        assert_away(call("GET", OF_OTHER))
+        assert asked == [OTHER]
 
     def test_whoever_waits_for_a_change_set_is_told(self, standing: Proxy, call: Caller) -> None:
         event = make_change_set(request_change("DummyItem", "insert", name="x")).event
@@ -156,13 +178,18 @@ class TestSilentLater:
 @pytest.mark.slow
 class TestFortyAtOnce:
     def test_a_quarter_of_the_slots_stays_free(
-        self, mute: SilentServer, in_threads: Callable[..., list[tuple[float, Any]]], settings: Any
+        self,
+        mute: SilentServer,
+        asked: list[str],
+        in_threads: Callable[..., list[tuple[float, Any]]],
+        settings: Any,
     ) -> None:
         settings.WEB_CONCURRENCY = 16
+        close_breaker()
         desk = service("coordination")
         found = in_threads(lambda _: timed(desk, OF_OTHER), 40)
-        assert max(took for took, _ in found) < PATIENCE
-        assert sum(took < 1 for took, _ in found) >= 40 - most_waiting(16) == 28
+        assert max(took for took, _ in found) < 3 * PATIENCE, "forty calls at once on a busy machine"
+        assert 1 <= len(asked) <= most_waiting(16) == 12
         assert {(answer.status_code, answer.json()["code"]) for _, answer in found} <= {
             (503, "reader_away"),
             (503, "busy"),
