@@ -23,7 +23,7 @@ from tests.config.dashboard.live.conftest import AT
 from tests.conftest import ServerAddresses
 from tests.faults.silent_servers import Proxy
 
-PATIENCE = 4.0
+PATIENCE = 10.0
 """Two time-outs of half a second, on a busy machine; heartbeats are missed after fifteen."""
 
 

