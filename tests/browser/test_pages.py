@@ -97,7 +97,7 @@ class TestEveryPage:
             for window in (DESKTOP, PHONE):
                 page.set_viewport_size(window)
                 # A chart follows a moment after its window.
-                if not wait_until(lambda: sideways(page) <= 0, 20):
+                if not wait_until(lambda: sideways(page) <= 0, 60):
                     too_wide.append((path, window["width"]))
                 # A desk cuts a long title short beside its buttons; a phone would leave two letters of it.
                 if window is PHONE and page.evaluate(IS_TITLE_CUT):

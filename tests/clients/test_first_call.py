@@ -141,7 +141,7 @@ def _post(port: int, secret: str, body: bytes, *, seconds_ago: int = 0) -> int:
     digest = hmac.digest(b64decode(secret.removeprefix("whsec_")), f"m1.{at}.".encode() + body, hashlib.sha256)
     signature = f"v1,{b64encode(digest).decode()}"
     headers = {"webhook-id": "m1", "webhook-timestamp": str(at), "webhook-signature": signature}
-    caller = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    caller = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         caller.request("POST", "/", body, headers)
         return caller.getresponse().status

@@ -100,7 +100,7 @@ class TestSlots:
                 line.close()
             counted.append(server.threads())
         assert max(counted) <= most_threads
-        assert wait_until(lambda: server.get("/api/v1/slow/0/").status == 200, 30), "what they asked for is worked off"
+        assert wait_until(lambda: server.get("/api/v1/slow/0/").status == 200, 60), "what they asked for is worked off"
 
     def test_health_and_pages_are_answered_while_all_slots_of_the_api_are_taken(self, server: Server) -> None:
         with slow_calls(server, [stranger(number) for number in range(OF_STRANGERS)]) as answers:

@@ -55,7 +55,7 @@ class Behind:
     ) -> list[tuple[int, Any, bytes]]:
         """Call so often, one after the other on one connection."""
         caller = http.client.HTTPSConnection(
-            NAME, self.nginx.port, timeout=30, source_address=(source, 0), context=self.tls
+            NAME, self.nginx.port, timeout=60, source_address=(source, 0), context=self.tls
         )
         answers = []
         with closing(caller):
@@ -67,7 +67,7 @@ class Behind:
 
     def begin(self, source: str) -> ssl.SSLSocket:
         """Have a call under way whose body is waited for."""
-        line = socket.create_connection((HOST, self.nginx.port), timeout=30, source_address=(source, 0))
+        line = socket.create_connection((HOST, self.nginx.port), timeout=60, source_address=(source, 0))
         secure = self.tls.wrap_socket(line, server_hostname=NAME)
         secure.sendall(BODY_COMES)
         assert secure.recv(100).startswith(b"HTTP/1.1 100 ")
@@ -125,7 +125,7 @@ class TestNginx:
         with connect(
             socket_url, ssl=behind.tls, origin=Origin(behind.nginx.url), additional_headers={"Cookie": header}
         ) as opened:
-            assert json.loads(opened.recv(timeout=30))["type"] == "snapshot"
+            assert json.loads(opened.recv(timeout=60))["type"] == "snapshot"
 
     def test_what_a_caller_says_of_its_address_is_not_believed(self, behind: Behind) -> None:
         forged = {"X-Forwarded-For": FORGED, "X-Real-IP": FORGED, "Forwarded": f"for={FORGED}"}
@@ -156,7 +156,7 @@ class TestNginx:
 
     def test_a_head_that_drips_is_cut(self, behind: Behind) -> None:
         with (
-            socket.create_connection(("127.0.0.1", behind.nginx.port), timeout=30) as line,
+            socket.create_connection(("127.0.0.1", behind.nginx.port), timeout=60) as line,
             behind.tls.wrap_socket(line, server_hostname=NAME) as secure,
         ):
             secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
@@ -166,7 +166,7 @@ class TestNginx:
         assert behind.call("GET", "/healthz", headers={"X-Large": "x" * 16_400})[0] == 400
 
     def test_plain_http_leads_to_https(self, behind: Behind) -> None:
-        caller = http.client.HTTPConnection("127.0.0.1", behind.nginx.http_port, timeout=30)
+        caller = http.client.HTTPConnection("127.0.0.1", behind.nginx.http_port, timeout=60)
         caller.request("GET", "/admin/", headers={"Host": NAME})
         answer = caller.getresponse()
         caller.close()
@@ -195,7 +195,7 @@ class TestNginx:
             assert_throttled(call("127.0.0.4"))
             assert call("127.0.0.5")[0] == 200
             lines.pop().close()
-            assert wait_until(lambda: call("127.0.0.4")[0] == 200, 30)
+            assert wait_until(lambda: call("127.0.0.4")[0] == 200, 60)
 
 
 def assert_throttled(answer: tuple[int, Any, bytes]) -> None:

@@ -68,7 +68,7 @@ class Person:
         assert self._page("GET", path) == 200, path
 
     def _page(self, method: str, path: str, body: str = "") -> int:
-        browser = http.client.HTTPConnection(HOST, self._port, timeout=30)
+        browser = http.client.HTTPConnection(HOST, self._port, timeout=60)
         try:
             cookie = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
             headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}

@@ -55,7 +55,7 @@ class ForkServer:
 class ForkedProcess(Fork):
     """A forked command with the methods of `subprocess.Popen` that drills use: kill, signal, wait."""
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = 300) -> int:
         return super().wait(timeout)
 
     def send_signal(self, number: int) -> None:

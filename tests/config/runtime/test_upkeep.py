@@ -150,7 +150,7 @@ class TestTwoSchedulers:
 
         def look_together(row: PeriodicTask) -> bool:
             found = is_due(row)
-            all_have_looked.wait(5)
+            all_have_looked.wait(60)
             return found
 
         monkeypatch.setattr(module, "_is_due", look_together)

@@ -32,12 +32,12 @@ async def call(path: str, method: str = "GET", host: bytes = b"localhost") -> tu
     }
     caller: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]
     await caller.send_input({"type": "http.request", "body": b""})
-    start = await caller.receive_output(5)
+    start = await caller.receive_output(60)
     body, more = b"", True
     while more:
-        part = await caller.receive_output(5)
+        part = await caller.receive_output(60)
         body, more = body + part["body"], part.get("more_body", False)
-    await caller.wait(5)
+    await caller.wait(60)
     return start["status"], body, dict(start["headers"])
 
 

@@ -211,7 +211,7 @@ def test_a_claim_beside_another_passes_over_the_endpoint(settings: Any) -> None:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(10)
+    assert held.wait(60)
     second = [each.id for each in claim()]
     let_go.set()
     thread.join()

@@ -229,7 +229,7 @@ class TestBesideTheIngest:
             newer = enqueue_state(endpoint)
             thread.start()
             assert wait_until(_someone_waits)
-        thread.join(10)
+        thread.join(60)
         assert [refused.data for refused in caught] == [{"superseded_by": newer.pk}]  # type: ignore[attr-defined]
         assert (fresh(old).status, fresh(newer).status) == ("dead", "pending")
 

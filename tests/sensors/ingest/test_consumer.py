@@ -176,7 +176,7 @@ class Gated(Consumer):
     def end(self) -> None:
         self.reads.set()
         self._stops.set()
-        self._thread.join(20)
+        self._thread.join(60)
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ class TestTwoConsumers:
         broker.send([{"sensor_id": "a", "data": 1}, {"sensor_id": "b", "data": 1}])
         assert wait_until(lambda: not SensorState.objects.filter(seen_at=None).exists())
         two[0].reads.clear()
-        assert two[0].rests.wait(10)
+        assert two[0].rests.wait(60)
         broker.send({"sensor_id": "a", "data": 0})
         broker.send({"sensor_id": "b", "data": 0})  # in turn: each consumer has one of the two
         assert wait_until(lambda: broker.waiting() == 0)

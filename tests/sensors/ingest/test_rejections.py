@@ -98,7 +98,7 @@ def test_consumers_at_once_lose_no_count_and_do_not_wait_in_a_circle() -> None:
     together = Barrier(3)
 
     def consume(name: int) -> None:
-        together.wait(10)
+        together.wait(60)
         try:
             for turn in range(5):
                 with transaction.atomic():

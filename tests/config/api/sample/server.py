@@ -30,7 +30,7 @@ class Server:
 
     def connect(self, source: str = HERE) -> socket.socket:
         """Connect from that address: all of 127.0.0.0/8 is this machine."""
-        return socket.create_connection((HERE, self.port), timeout=30, source_address=(source, 0))
+        return socket.create_connection((HERE, self.port), timeout=60, source_address=(source, 0))
 
     def get(self, path: str, headers: dict[str, str] | None = None, source: str = HERE) -> "Answer":
         return self.call("GET", path, headers=headers, source=source)
@@ -43,7 +43,7 @@ class Server:
         headers: dict[str, str] | None = None,
         source: str = HERE,
     ) -> "Answer":
-        connection = http.client.HTTPConnection(HERE, self.port, timeout=30, source_address=(source, 0))
+        connection = http.client.HTTPConnection(HERE, self.port, timeout=60, source_address=(source, 0))
         try:
             connection.request(method, path, body=body, headers=headers or {})
             response = connection.getresponse()

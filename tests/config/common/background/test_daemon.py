@@ -261,5 +261,5 @@ class TestRunUntilSignalled:
 
         brief = Daemon(leave, 1, "brief")
         brief.start()
-        assert brief.join(10)
+        assert brief.join(60)
         assert len(turns) == 2

@@ -12,7 +12,7 @@ class TestOneAtATime:
         work = OneAtATime("test", lambda: next(numbers))
         for expected in range(3):
             work.begin()
-            assert [work.wait(10), work.wait(10)] == [expected, expected]
+            assert [work.wait(60), work.wait(60)] == [expected, expected]
 
     def test_an_error_is_raised_to_who_waits_and_is_not_the_end(self) -> None:
         def answer() -> Iterator[int]:
@@ -22,11 +22,11 @@ class TestOneAtATime:
         answers = answer()
         work = OneAtATime("test", lambda: next(answers))
         work.begin()
-        assert work.wait(10) == 1
+        assert work.wait(60) == 1
         for expected in (SystemExit, StopIteration):
             work.begin()
             with pytest.raises(expected):
-                work.wait(10)
+                work.wait(60)
 
     def test_gets_no_second_run_beside_one_that_hangs_and_goes_on_after_it(self) -> None:
         begun, go_on = list[int](), threading.Event()
@@ -42,6 +42,6 @@ class TestOneAtATime:
             with pytest.raises(StillRunning):
                 work.wait(0.02)
         go_on.set()
-        assert (work.wait(10), begun) == (1, [1])
+        assert (work.wait(60), begun) == (1, [1])
         work.begin()
-        assert work.wait(10) == 2
+        assert work.wait(60) == 2

@@ -14,7 +14,7 @@ print("alive")
 
 def run(parent: str, number: signal.Signals) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(parent=parent, signal=number.name)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
 
 
 class TestDieWithParent:

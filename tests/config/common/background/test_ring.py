@@ -147,7 +147,7 @@ class TestRing:
         with postgresql.connect() as ear:
             ear.execute(f"LISTEN {CHANNEL}")
             ring("test.scheduled")
-            assert [notice.payload for notice in ear.notifies(timeout=5, stop_after=1)] == ["test.scheduled"]
+            assert [notice.payload for notice in ear.notifies(timeout=60, stop_after=1)] == ["test.scheduled"]
 
     def test_a_broker_that_refuses_leaves_the_work_to_the_scheduler(
         self, settings: Any, bell: None, scheduler: Scheduler

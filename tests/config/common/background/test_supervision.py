@@ -36,7 +36,7 @@ class Work:
         self.turns += 1
         if self.turns <= self.failures:
             raise self.error
-        self.let_go.wait(10)
+        self.let_go.wait(60)
 
 
 class TestSetbacks:

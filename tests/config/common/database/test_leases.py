@@ -130,7 +130,7 @@ class TestRace:
 
         thread = threading.Thread(target=hold)
         thread.start()
-        assert held.wait(10)
+        assert held.wait(60)
         second = [row.name for row in claim_rows(limit=1)]
         let_go.set()
         thread.join()

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from config.asgi import application
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 Frame = dict[str, Any]
 
 

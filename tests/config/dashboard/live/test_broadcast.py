@@ -152,7 +152,7 @@ class TestSlowSocket:
         socket.reads.clear()
         source.move()
         assert socket.task is not None
-        await asyncio.wait_for(socket.task, 5)
+        await asyncio.wait_for(socket.task, 60)
         assert not broadcaster.is_running
 
 

@@ -46,7 +46,7 @@ def new_device(served: tuple[FakeServer, str], journal: Journal) -> Iterator[Cal
     made: list[Device] = []
 
     def make(id: str) -> Device:
-        made.append(Device(id, Calls(served[1], id, timeout=5), journal))
+        made.append(Device(id, Calls(served[1], id, timeout=20), journal))
         return made[-1]
 
     yield make

@@ -27,7 +27,7 @@ class TestPostToBadReceivers:
         answer = await send(session, url, timeout_seconds=0.2)
         assert (answer.status, answer.error) == (None, "no whole answer within 0.2 s")
         assert 200 <= answer.duration_ms < 1500
-        await asyncio.wait_for(receiver.ended.wait(), 5)  # and its connection is closed
+        await asyncio.wait_for(receiver.ended.wait(), 60)  # and its connection is closed
 
     @pytest.mark.parametrize(
         ("first", "drop", "status", "body"),
@@ -59,7 +59,7 @@ class TestPostToBadReceivers:
 
         url = await receiver.open(pour)
         answer = await send(session, url)
-        await asyncio.wait_for(receiver.ended.wait(), 5)
+        await asyncio.wait_for(receiver.ended.wait(), 60)
         assert (answer.ok, answer.error, answer.body) == (True, "", "x" * BODY_BYTES)
         assert receiver.sent < 10_485_760
 
@@ -189,11 +189,11 @@ class TestPostToBadReceivers:
             receiver.ended.set()
 
         task = asyncio.create_task(send(session, await receiver.open(hang), timeout_seconds=30))
-        await asyncio.wait_for(receiver.heard.wait(), 5)
+        await asyncio.wait_for(receiver.heard.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(receiver.ended.wait(), 5)
+        await asyncio.wait_for(receiver.ended.wait(), 60)
 
     async def test_a_fault_of_ours_is_not_blamed_on_the_receiver(self, session: aiohttp.ClientSession) -> None:
         with pytest.raises(ValueError, match="webhook secret"):

@@ -48,7 +48,7 @@ def run(repeater: Repeater) -> Iterator[Callable[[], Daemon]]:
     for daemon in started:
         daemon.stop()
         repeater._is_stopping = True
-        assert daemon.join(5)
+        assert daemon.join(60)
 
 
 class TestTurns:

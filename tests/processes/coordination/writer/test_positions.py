@@ -86,13 +86,13 @@ class TestNumberOnce:
                 with transaction.atomic():
                     item("late")
                     is_written.set()
-                    assert may_commit.wait(10)
+                    assert may_commit.wait(60)
             finally:
                 connections.close_all()
 
         late = threading.Thread(target=commit_late)
         late.start()
-        assert is_written.wait(10)
+        assert is_written.wait(60)
         item("early")
         number()
         may_commit.set()

@@ -70,7 +70,7 @@ class Bench:
 
     def _open(self) -> None:
         self.store: Store = open_store(self.address)
-        self.server = Server(self.url, "erp", timeout=5, repeats=3, pause=0.01)
+        self.server = Server(self.url, "erp", timeout=20, repeats=3, pause=0.01)
 
 
 @contextmanager

@@ -290,7 +290,7 @@ def serving() -> Iterator[tuple[FakeServer, str]]:
     finally:
         http.shutdown()
         http.server_close()
-        thread.join(10)
+        thread.join(60)
 
 
 def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:

@@ -37,7 +37,7 @@ class TestWasCommitted:
         thread.join(0.3)
         assert answers == []
         getattr(under_way, ending)()
-        thread.join(10)
+        thread.join(60)
         assert answers == [ending == "commit"]
 
     def test_after_no_the_transaction_can_no_longer_commit(self, stores: tuple[Store, Store]) -> None:

@@ -270,7 +270,7 @@ class TestAtOnce:
             def act(number: int) -> None:
                 if number == 0:
                     move_files_once()
-                elif moving_now.wait(10):
+                elif moving_now.wait(60):
                     scene.step(process, "resolve", committed=True)
 
             in_threads(act, 2)

@@ -92,7 +92,7 @@ class TestRunHistory:
         # Most of it is what a process of ours is: the modules. All messages at once would take as much again.
         assert peak_memory(process) < 240 * MB
         process.send_signal(signals.SIGTERM)
-        assert process.wait(10) == 0, product.read_log()
+        assert process.wait(60) == 0, product.read_log()
 
     def test_goes_on_after_the_broker_was_restarted(self, product: Product, rabbitmq: RabbitMQServer) -> None:
         process = start(product)

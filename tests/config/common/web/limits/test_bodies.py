@@ -31,7 +31,7 @@ class Sender:
 
 
 async def read(spool: Spool, sender: Sender, limit: int = LIMIT) -> Body:
-    return await asyncio.wait_for(spool.read(sender, limit=limit, caller=ANNE), 10)
+    return await asyncio.wait_for(spool.read(sender, limit=limit, caller=ANNE), 60)
 
 
 class TestRead:

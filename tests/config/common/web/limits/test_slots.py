@@ -195,4 +195,4 @@ class TestGivingUp:
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert log == []
-        await asyncio.wait_for(use(slots, BEN, log), 5)
+        await asyncio.wait_for(use(slots, BEN, log), 60)

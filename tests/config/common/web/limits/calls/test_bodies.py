@@ -46,7 +46,7 @@ class TestBodyLimit:
     @pytest.mark.parametrize("length", ["11", "99999999999999999999999999"])
     async def test_refuses_an_announced_length_before_a_byte_of_it(self, length: str) -> None:
         caller = Caller(then="stalls", content_length=length)
-        await asyncio.wait_for(caller.call(limited(reading)), 5)
+        await asyncio.wait_for(caller.call(limited(reading)), 60)
         assert (caller.status, caller.error["data"], caller.read) == (413, {"limit": 10}, 0)
 
     async def test_takes_the_limit_of_the_first_path_that_fits(self) -> None:
@@ -74,7 +74,7 @@ class TestBodyLimit:
 class TestPatience:
     async def test_a_body_that_stalls_is_refused(self) -> None:
         caller = Caller(b"123", then="stalls", transfer_encoding="chunked")
-        await asyncio.wait_for(caller.call(limited(reading, spool=Spool(patience=0.05))), 5)
+        await asyncio.wait_for(caller.call(limited(reading, spool=Spool(patience=0.05))), 60)
         assert (caller.status, caller.error["code"]) == (408, "body_stalled")
 
     async def test_a_slow_answer_is_waited_for(self) -> None:
@@ -98,5 +98,5 @@ class TestPatience:
 
         caller = Caller()
         caller.reads = False
-        await asyncio.wait_for(caller.call(limited(streaming, reader_patience=0.05)), 5)
+        await asyncio.wait_for(caller.call(limited(streaming, reader_patience=0.05)), 60)
         assert len(caller.got) == 1

@@ -33,7 +33,7 @@ class TestShare:
         held = [asyncio.ensure_future(Caller().call(app)) for _ in range(3)]
         await asyncio.sleep(0)
         caller = Caller()
-        await asyncio.wait_for(caller.call(app), 5)
+        await asyncio.wait_for(caller.call(app), 60)
         assert (caller.status, caller.error["code"], caller.headers[b"retry-after"]) == (503, "busy", b"1")
         other = Caller()
         other.scope["client"] = ("192.0.2.8", 1)
@@ -59,7 +59,7 @@ class TestShare:
         await asyncio.sleep(0)
         socket = Caller()
         socket.scope["type"] = "websocket"
-        await asyncio.wait_for(socket.call(app), 5)
+        await asyncio.wait_for(socket.call(app), 60)
         assert socket.got[0]["type"] == "websocket.close"
         held.cancel()
 
