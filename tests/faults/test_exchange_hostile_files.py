@@ -98,7 +98,7 @@ def unharmed(outside: Path) -> Iterator[None]:
     """See that it takes no time, leaves nothing open and leaves what lies outside as it was."""
     began = time.monotonic()
     yield
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert not _open_files(outside.parent)
     assert outside.read_text() == SECRET
     assert sorted(path.name for path in outside.parent.iterdir()) == ["secret"]
