@@ -18,7 +18,7 @@ from tests.page_refusals import REFUSALS
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.django_db(databases="__all__"),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="the rows are made on PostgreSQL"),
 ]

@@ -14,7 +14,7 @@ from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(1800)]
 
 CONSUMERS = ("ingest-1", "ingest-2")
 TIMEOUT = timedelta(seconds=5)

@@ -15,7 +15,7 @@ from tests.faults.installation import Installation
 from tests.faults.product import Product, migrated_database, own_database
 from tests.faults.wait import wait_until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1800)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

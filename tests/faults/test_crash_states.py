@@ -13,7 +13,7 @@ from tests.faults.crash_survey import BACK, FOLDER, FOREIGN, LOST, PART, Survey
 from tests.faults.file_lifecycles import FOUNDATION, LIVES, Layer, Life
 from tests.faults.simulated_disk import Renames
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1800)
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 STATES = int(1_000_000 * SCALE)

@@ -20,7 +20,7 @@ from tests.mail_server import mail_server
 from tests.servers.private_server import find_free_port
 from tests.webhook_receiver import Receiver, run_receiver
 
-pytestmark = [pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.timeout(1800)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 MESSAGES = int(20_000 * SCALE)

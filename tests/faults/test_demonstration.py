@@ -42,7 +42,7 @@ SCENES = {
 """What each scene leaves to be seen: a page, and words that stand in its content for that alone."""
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1800)
 @pytest.mark.django_db
 def test_every_entry_of_the_menu_has_something_in_it_and_every_scene_is_seen(tmp_path: Path) -> None:
     empty, unseen, clock = [*menu_links(), *BESIDE], dict(SCENES), UnhurriedClock()

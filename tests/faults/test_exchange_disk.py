@@ -27,7 +27,7 @@ from tests.messaging.failing_disk import failing
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 # What writes; what the reader makes of a disk that fails is told in its own tests.

@@ -41,7 +41,7 @@ SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SEEDS = max(8, int(300 * SCALE))
 ROUNDS = 40
 OLD = "2020-01-01T00:00:00Z"
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(autouse=True)

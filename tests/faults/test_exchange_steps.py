@@ -15,7 +15,7 @@ from tests.faults.fault_injection import FaultInjector, FaultMode
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SHARES = 4
 # On SQLite a share of the steps stands for all: it costs the time of the suite twice.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(autouse=True)

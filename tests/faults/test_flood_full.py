@@ -13,7 +13,7 @@ from tests.faults.test_flood import MOST_MEMORY_MB, QUIET_SECONDS, SECONDS, repo
 from tests.faults.wait import wait_until
 from tests.servers.private_server import PrivateServer
 
-pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(1800)]
 
 START_SECONDS = 120.0
 

@@ -20,7 +20,7 @@ from tests.mail_server import MailServer, mail_server
 from tests.servers.postgres import PostgresServer
 from tests.servers.private_server import PrivateServer
 
-pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(1800)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 ALERTS = "SELECT kind, status, subject, detail FROM notifications_alert WHERE kind = 'storage.failed'"

@@ -23,7 +23,7 @@ from tests.sensors.amqp import Broker, broker
 from tests.servers.clickhouse import ClickHouseServer
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(1800)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SIGNALS, SENSORS = int(200_000 * SCALE), int(10_000 * SCALE)

@@ -40,7 +40,7 @@ TURN_SECONDS, TURNS = 0.12, 16
 TALKERS = [f"talker{number}" for number in range(TURNS)]
 SILENT = [f"silent{number}" for number in range(ROUNDS)]
 
-pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(120 + 3600 * SCALE)]
+pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(1800 + 3600 * SCALE)]
 
 
 class Talk:

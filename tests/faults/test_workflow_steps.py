@@ -9,7 +9,7 @@ from tests.faults.fault_injection import FaultInjector, FaultMode
 from tests.faults.workflow_scenario import Scenario
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 
 
 def run(name: str, injector: FaultInjector) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sensors.heartbeat.watermark import proven_time
 from tests.sensors.heartbeat.watermark_model import NEW, OLD, Rule, State, begin, search, settle, watermark
 
-pytestmark = [pytest.mark.embedded, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.embedded, pytest.mark.timeout(1800)]
 
 STARTS = {
     "two probes": begin(probes=2),

@@ -17,7 +17,7 @@ from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.broker, pytest.mark.timeout(900), pytest.mark.slow]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(1800), pytest.mark.slow]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SENSORS = 500
