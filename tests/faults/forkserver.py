@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from config.common.background.process_control import die_with_parent
+from config.loading import loading
 from config.runtime.spawn import Fork
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,11 +75,11 @@ def adopt_orphans() -> None:
 
 def serve(tests: int) -> None:
     """Fork for each line that is read; every process but this one returns to begin its own work."""
-    import django
+    with loading():
+        import django
 
-    django.setup()
-    from config.runtime.management.commands.up import LOADED, load
-
+        django.setup()
+        from config.runtime.management.commands.up import LOADED, load
     load(LOADED)
     # Line by line from the descriptor itself: what is read ahead would be in the memory of every fork.
     with os.fdopen(0, "rb", buffering=0, closefd=False) as orders:

@@ -1,4 +1,3 @@
-import gc
 import os
 import signal
 import socket
@@ -13,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.common.background.process_control import die_with_parent
 from config.counters import ensure_folder, remove_own_folder, remove_stale_folders
+from config.loading import loading
 from config.runtime import processes
 from config.runtime.alerts.database_watch import has_recipient, watch_daemon
 from config.runtime.data_lock import InUse, RestoreUnfinished, serving
@@ -86,12 +86,7 @@ def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -
 
 
 def load(modules: Iterable[str]) -> None:
-    """Load what will be needed, and put it where no collection of garbage looks.
-
-    Each look at all of it stops every thread for a tenth of a second, and in processes that were forked it makes their
-    shared pages their own.
-    """
-    for module in modules:
-        import_module(module)
-    gc.collect()
-    gc.freeze()
+    """Load what will be needed, before anything is forked."""
+    with loading():
+        for module in modules:
+            import_module(module)
