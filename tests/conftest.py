@@ -115,8 +115,9 @@ def _nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
         from messaging.services.send import check_addressee
         from processes.workflows.heads import clear_head_cache, get_revision_facts
         from processes.workflows.services.definitions.library import COMPILED
+        from processes.workflows.services.incidents import name_in_words
 
-        for remembers in (get_revision_facts, check_addressee):
+        for remembers in (get_revision_facts, check_addressee, name_in_words):
             remembers.cache_clear()
         COMPILED.clear()
         clear_head_cache()

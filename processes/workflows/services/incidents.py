@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -98,7 +99,7 @@ def record_incident(
         if instance.status in (Status.ACTIVE, Status.COMPLETED):
             instance.status = Status.INCIDENT
         instance.save(update_fields=["open_incidents", "status"])
-    name, place = _name_in_words(instance, element)
+    name, place = name_in_words(instance.definition_id, instance.revision_id, element)
     data = {
         "definition": name,
         "record": instance.record or str(instance.pk),
@@ -109,12 +110,13 @@ def record_incident(
     raise_alert(ALERT, subject_of(instance.pk), TITLE, data)
 
 
-def _name_in_words(instance: WorkflowInstance, element: str) -> tuple[str, str]:
+@lru_cache(maxsize=1024)  # the start page asks four times a second, also about what can no longer be compiled
+def name_in_words(definition_id: str, revision_id: int, element: str) -> tuple[str, str]:
     """Return the names of the definition and of an element of it; their ids where they have none."""
     try:
-        definition = get_compiled(instance.definition_id, get_revision_facts(instance.revision_id)[0])
+        definition = get_compiled(definition_id, get_revision_facts(revision_id)[0])
     except UnknownDefinition:
-        return instance.definition_id, element
+        return definition_id, element
     node = definition.nodes.get(element)  # of a called definition there is none
     return definition.name or definition.key, (node.name if node is not None else "") or element or definition.name
 
