@@ -32,9 +32,9 @@ from processes.coordination.writer.compensation import ALERT as COMPENSATION
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.processes import FAILED, IN_DOUBT
 from processes.exchange.subjects import PREFIX as PROCESS_PREFIX
+from processes.workflows.element_names import name_in_words
 from processes.workflows.models import WorkflowIncident, WorkItem
 from processes.workflows.services.incidents import ALERT as WORKFLOW_INCIDENT
-from processes.workflows.services.incidents import name_in_words
 from processes.workflows.subjects import say_record
 from processes.workflows.subjects import subject_of as workflow_subject
 

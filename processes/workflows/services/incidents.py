@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +14,10 @@ from config.common.correlation import correlation_id
 from config.common.database.sql import in_array
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
-from processes.workflows.heads import Head, get_revision_facts
+from processes.workflows.element_names import name_in_words
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
-from processes.workflows.services.definitions.library import UnknownDefinition, get_compiled
 from processes.workflows.services.shadow.inputs import encode_input, write_input
 from processes.workflows.services.steps import CommandRequest, Step
 from processes.workflows.subjects import subject_of
@@ -108,17 +107,6 @@ def record_incident(
         "instance": str(instance.pk),
     }
     raise_alert(ALERT, subject_of(instance.pk), TITLE, data)
-
-
-@lru_cache(maxsize=1024)  # the start page asks four times a second, also about what can no longer be compiled
-def name_in_words(definition_id: str, revision_id: int, element: str) -> tuple[str, str]:
-    """Return the names of the definition and of an element of it; their ids where they have none."""
-    try:
-        definition = get_compiled(definition_id, get_revision_facts(revision_id)[0])
-    except UnknownDefinition:
-        return definition_id, element
-    node = definition.nodes.get(element)  # of a called definition there is none
-    return definition.name or definition.key, (node.name if node is not None else "") or element or definition.name
 
 
 def awaits_operator(subject: str) -> bool:
