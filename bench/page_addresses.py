@@ -6,7 +6,9 @@ Nothing is listed by hand: a page that is added is measured.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
@@ -145,8 +147,13 @@ def reading_calls() -> Iterator[Page]:
         values = {name: _call_value(name, path) for name in _BRACES.findall(path)}
         address = _fill(_BRACES, path, values)
         asked = [each for each in operations["get"].get("parameters", []) if each["in"] == "query"]
-        required = "&".join(f"{each['name']}={_query_value(each)}" for each in asked if each.get("required"))
-        yield Page(f"GET {path}", f"{address}?{required}" if required else _ask(path, address))
+        required = {each["name"]: _query_values(each) for each in asked if each.get("required")}
+        if not required:
+            yield Page(f"GET {path}", _ask(path, address))
+            continue
+        queries = [urlencode(dict(zip(required, chosen, strict=True))) for chosen in product(*required.values())]
+        for query in queries:
+            yield Page(f"GET {path}?{query}" if len(queries) > 1 else f"GET {path}", f"{address}?{query}")
 
 
 def _ask(route: str, address: str) -> str:
@@ -196,10 +203,11 @@ def _first(model: type[Model]) -> Any:
     return model._default_manager.order_by("pk").values_list("pk", flat=True)[0]
 
 
-def _query_value(parameter: dict[str, Any]) -> str:
+def _query_values(parameter: dict[str, Any]) -> list[str]:
+    """Return what is asked of a required parameter: of a choice everything."""
     name, schema = parameter["name"], parameter.get("schema", {})
     if "enum" in schema:
-        return str(schema["enum"][0])
+        return [str(value) for value in schema["enum"]]
     if name in ROWS or name.removesuffix("_id") + "_id" in ROWS:
-        return str(_first(ROWS.get(name) or ROWS[f"{name.removesuffix('_id')}_id"]))
-    return {"integer": "1", "boolean": "true"}.get(schema.get("type", ""), "s1")
+        return [str(_first(ROWS.get(name) or ROWS[f"{name.removesuffix('_id')}_id"]))]
+    return [{"integer": "1", "boolean": "true"}.get(schema.get("type", ""), "s1")]

@@ -113,6 +113,12 @@ SCHEDULE = (
         sentence="Count the hours and days of message exchange that are over, for the statistics.",
     ),
     Upkeep(
+        name="count_deliveries",
+        function="sensors.services.delivery_totals.count_finished_deliveries",
+        at=crontab(minute="7"),
+        sentence="Count the deliveries of hours and days that are over, for the statistics by client.",
+    ),
+    Upkeep(
         name="report_foreign_files",
         function="messaging.services.retention.report_foreign_files",
         at=crontab(minute="53", hour="2"),

@@ -1,16 +1,18 @@
 """Reads of events and deliveries that pages share; the cost of none grows with history."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
+import msgspec
 from django.db import connection
-from django.db.models import Max, Min, OuterRef, QuerySet
+from django.db.models import OuterRef, QuerySet
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from config.common.database.sql import CountUpTo, in_number_array, load_sql
+from config.common.database.sql import CountUpTo, in_number_array, load_engine_sql, load_sql
 from notifications.models import (
     Attempt,
     Delivery,
@@ -145,21 +147,21 @@ def attempts_of(delivery_ids: Collection[int], *, since: datetime) -> QuerySet[A
 
 
 def first_delivery_since(time: datetime) -> int:
-    """Return the first id of the deliveries created at that time or later, found by bisection.
+    """Return the first id of the deliveries created at that time or later.
 
-    Ids rise with the time, but for the length of a transaction: no index of the time is needed for a page.
+    Ids rise with the time, but for the length of a transaction.
     """
-    ends = Delivery.objects.aggregate(low=Min("pk"), high=Max("pk"))
-    low, high = ends["low"] or 1, (ends["high"] or 0) + 1
-    while low < high:
-        middle = (low + high) // 2
-        rows = Delivery.objects.filter(pk__gte=middle).order_by("pk").values_list("pk", "created_at")
-        pk, created_at = rows.first() or (high, time)
-        if created_at < time:
-            low = pk + 1
-        else:
-            high = middle
-    return low
+    return first_deliveries_since([time])[0]
+
+
+def first_deliveries_since(times: Sequence[datetime]) -> list[int]:
+    """Return the same for each of some times, by one query."""
+    asked: Any = list(times)
+    if connection.vendor != "postgresql":
+        asked = msgspec.json.encode([str(connection.ops.adapt_datetimefield_value(time)) for time in times]).decode()
+    with connection.cursor() as cursor:
+        cursor.execute(load_engine_sql("notifications", "first_deliveries"), [asked])
+        return [int(low) for (low,) in cursor.fetchall()] or [1] * len(times)
 
 
 def find_last_chain(subject: str) -> str:

@@ -15,9 +15,10 @@ from config.common.actors import say_actor
 from config.common.database.sql import in_array, in_number_array
 from config.common.times import format_time
 from config.common.web.pagination import CHUNK
+from notifications.admin.presentation import bare_address
 from notifications.event_titles import event_title
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
-from notifications.names import Named, name_subjects
+from notifications.names import Named, name_endpoints, name_subjects
 from notifications.selectors import attempts_of, find_next_attempt
 from notifications.sending.outcomes import ATTEMPTED
 from notifications.sending.policy import is_success
@@ -51,7 +52,11 @@ def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
     newer = Delivery.objects.filter(pk__in=in_number_array(numbers)) if numbers else Delivery.objects.none()
     successors = dict(newer.values_list("pk", "correlation_id"))
     names = name_subjects([delivery.subject for delivery in deliveries])
-    yield from (_delivery_step(delivery, successors, names) for delivery in deliveries)
+    owners = name_endpoints({delivery.endpoint_id for delivery in deliveries})
+    for delivery in deliveries:
+        owner = owners.get(delivery.endpoint_id)
+        receiver = bare_address(delivery.endpoint.url) if owner is None else owner.text
+        yield _delivery_step(delivery, successors, names, receiver)
     yield from map(_attempt_step, _attempts(deliveries, most))
 
 
@@ -92,7 +97,9 @@ _DELIVERIES = {Delivery.Status.PENDING: Standing.OPEN, Delivery.Status.DEAD: Sta
 """All others have ended as they should."""
 
 
-def _delivery_step(delivery: Delivery, successors: dict[int, str], names: Mapping[str, Named]) -> TraceStep:
+def _delivery_step(
+    delivery: Delivery, successors: dict[int, str], names: Mapping[str, Named], receiver: str
+) -> TraceStep:
     next_at = _next_attempt(delivery)
     data: dict[str, Any] = {
         "type": delivery.type,
@@ -105,7 +112,7 @@ def _delivery_step(delivery: Delivery, successors: dict[int, str], names: Mappin
     }
     page = reverse("admin:notifications_delivery_change", args=[delivery.pk])
     title = event_title(delivery.type, delivery.body)
-    summary = f"{_summarize(title, delivery.subject, names)} → {delivery.endpoint.url}"
+    summary = f"{_summarize(title, delivery.subject, names)} → {receiver}"
     status = Delivery.Status(delivery.status)
     successor = delivery.superseded_by_id
     words = gettext("delivery %(number)s, which superseded it") % {"number": successor}

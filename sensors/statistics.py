@@ -1,38 +1,79 @@
-"""Totals of the deliveries to clients in a period."""
+"""Totals of the deliveries to clients in a period.
 
-from collections.abc import Mapping
+Hours and days that are over are read from their totals (`services/delivery_totals.py`), the rest is counted from the
+rows: the first and the last part of the period, and what was attempted or changed since it was counted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from django.db.models import Avg, Count, F, Q, QuerySet
+from django.conf import settings
+from django.db.models import Count, DurationField, F, Q, Sum
+from django.utils import timezone
 
+from config.common.database.counted_spans import DAY, Parts, Range, floor_day
 from notifications.models import Attempt, Delivery
-from notifications.selectors import first_delivery_since
+from notifications.selectors import first_deliveries_since
+from sensors.models import COUNTED_DELIVERIES, Client, DeliveryTotal
 
 # Ids rise with the time, but a transaction may take its id long before it commits.
 SLACK = timedelta(minutes=1)
 DELIVERED = Q(status__gte=200, status__lt=300)
-NO_ATTEMPTS: Mapping[str, Any] = {"attempts": 0, "failed_attempts": 0, "mean_seconds": None}
+STATUSES = tuple(Delivery.Status.values)
+ATTEMPTED = ("attempts", "successes", "waited")
+NOTHING: Mapping[str, Any] = {**dict.fromkeys((*STATUSES, *ATTEMPTED), 0), "waited": timedelta()}
 
 
 def count_by_client(start: datetime, end: datetime) -> list[Mapping[str, Any]]:
-    """Count the deliveries to each client that were created in a period, and the outcomes of their attempts.
+    """Count the deliveries to each client that were created in a period, and the outcomes of their attempts."""
+    parts = COUNTED_DELIVERIES.find_parts(start, end, rows_since=find_whole_day())
+    rows = dict[int, dict[str, Any]]()
+    for client, figures in [*_read_totals(parts), *count_rows(parts.ranges)]:
+        known = rows.setdefault(client, dict(NOTHING))
+        for name, value in figures.items():
+            known[name] += value
+    names = dict(Client.objects.filter(pk__in=list(rows)).values_list("pk", "name"))
+    return [{"id": client, "name": names[client], **_present(row)} for client, row in sorted(rows.items())]
+
+
+def find_whole_day() -> datetime:
+    """Return the first day all of whose deliveries are still kept."""
+    return floor_day(timezone.now() - timedelta(days=settings.DELIVERY_DAYS)) + DAY
+
+
+def count_rows(ranges: Sequence[Range]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what the rows of these times say of each client, in three queries; a client may come several times.
 
     Attempts that have expired are not counted.
     """
-    early, late = _shift(start, -SLACK), _shift(end, SLACK)
-    first, behind = first_delivery_since(early), first_delivery_since(late)
-    created = {"created_at__gte": start, "created_at__lt": end}
-    messages = Delivery.objects.filter(pk__gte=first, pk__lt=behind, endpoint__client__isnull=False, **created)
-    attempts = Attempt.objects.filter(
-        delivery_id__gte=first,
-        delivery_id__lt=behind,
+    if not ranges:
+        return
+    ids = _find_ids(ranges)
+    messages = Delivery.objects.filter(_within("", ranges, ids), endpoint__client__isnull=False).order_by()
+    by_status = {status: Count("pk", filter=Q(status=status)) for status in STATUSES}
+    rows: Any = messages.values(key=F("endpoint__client__id")).annotate(**by_status)
+    yield from ((row.pop("key"), row) for row in rows)
+    tries = Attempt.objects.filter(
+        _within("delivery__", ranges, ids),
         delivery__endpoint__client__isnull=False,
-        recorded_at__gte=early,  # so that no partition of an earlier day is read
-        **{f"delivery__{name}": bound for name, bound in created.items()},
+        recorded_at__gte=_shift(min(start for start, _ in ranges), -SLACK),  # no partition of an earlier day is read
     )
-    tries = _count_attempts(attempts)
-    return [{**row, **tries.get(row["id"], NO_ATTEMPTS)} for row in _count_messages(messages)]
+    waited = Sum(
+        F("at") - F("delivery__created_at"), filter=DELIVERED, default=timedelta(), output_field=DurationField()
+    )
+    rows = tries.order_by().values(key=F("delivery__endpoint__client__id"))
+    rows = rows.annotate(attempts=Count("pk"), successes=Count("pk", filter=DELIVERED), waited=waited)
+    yield from ((row.pop("key"), row) for row in rows)
+
+
+def _find_ids(ranges: Sequence[Range]) -> list[tuple[int, int]]:
+    """Return between which ids the deliveries of each range lie: from the first up to, not including, the second."""
+    times = [time for start, end in ranges for time in (_shift(start, -SLACK), _shift(end, SLACK))]
+    found = first_deliveries_since(times)
+    return list(zip(found[::2], found[1::2], strict=True))
 
 
 def _shift(at: datetime, by: timedelta) -> datetime:
@@ -42,26 +83,32 @@ def _shift(at: datetime, by: timedelta) -> datetime:
         return at
 
 
-def _count_messages(messages: QuerySet[Delivery]) -> list[dict[str, Any]]:
-    by_status = {status: Count("pk", filter=Q(status=status)) for status in Delivery.Status.values}
-    client = {"client_id": F("endpoint__client__id"), "client_name": F("endpoint__client__name")}
-    rows: Any = messages.order_by().values(**client).annotate(deliveries=Count("pk"), **by_status)
-    return [{"id": row.pop("client_id"), "name": row.pop("client_name"), **row} for row in rows]
-
-
-def _count_attempts(attempts: QuerySet[Attempt]) -> dict[int, dict[str, Any]]:
-    rows = attempts.order_by().values(client_id=F("delivery__endpoint__client__id"))
-    counted = rows.annotate(
-        attempts=Count("pk"),
-        successes=Count("pk", filter=DELIVERED),
-        mean=Avg(F("at") - F("delivery__created_at"), filter=DELIVERED),
+def _within(prefix: str, ranges: Sequence[Range], ids: Sequence[tuple[int, int]]) -> Q:
+    """Return the condition for deliveries of these times; the ids are named on the own table, whose index has them."""
+    own = "delivery_id" if prefix else "pk"
+    return reduce(
+        or_,
+        (
+            Q(**{f"{own}__gte": first, f"{own}__lt": behind})
+            & Q(**{f"{prefix}created_at__gte": start, f"{prefix}created_at__lt": end})
+            for (start, end), (first, behind) in zip(ranges, ids, strict=True)
+        ),
     )
-    return {row["client_id"]: _present(row) for row in counted}
+
+
+def _read_totals(parts: Parts) -> Iterable[tuple[int, dict[str, Any]]]:
+    if not parts.spans:
+        return
+    totals: Any = DeliveryTotal.objects.filter(span__in=list(parts.spans)).order_by().values("client_id")
+    for row in totals.annotate(**{f"all_{name}": Sum(name) for name in NOTHING}):
+        yield row["client_id"], {name: row[f"all_{name}"] for name in NOTHING}
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    mean = row["mean"]
+    mean = row["waited"] / row["successes"] if row["successes"] else None
     return {
+        "deliveries": sum(row[status] for status in STATUSES),
+        **{status: row[status] for status in STATUSES},
         "attempts": row["attempts"],
         "failed_attempts": row["attempts"] - row["successes"],
         "mean_seconds": None if mean is None else round(max(0.0, mean.total_seconds()), 3),

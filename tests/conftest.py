@@ -113,10 +113,11 @@ def _nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
         from messaging.services.send import check_addressee
+        from processes.workflows.element_names import name_in_words
         from processes.workflows.heads import clear_head_cache, get_revision_facts
         from processes.workflows.services.definitions.library import COMPILED
 
-        for remembers in (get_revision_facts, check_addressee):
+        for remembers in (get_revision_facts, check_addressee, name_in_words):
             remembers.cache_clear()
         COMPILED.clear()
         clear_head_cache()

@@ -26,6 +26,7 @@ STEPS = (
     registry.fill_records,
     notifications.fill_events,
     notifications.fill_deliveries,
+    notifications.count_delivery_totals,
     notifications.fill_alerts,
     notifications.fill_sessions,
     exchange.fill_parties,

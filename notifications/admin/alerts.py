@@ -35,7 +35,7 @@ from notifications.admin.presentation import name_rows, named_of, severity_eleme
 from notifications.alert_kinds import Severity, say_kind
 from notifications.decisions import awaits_decision
 from notifications.models import Alert
-from notifications.names import page_of_subject
+from notifications.names import SEPARATOR, page_of_subject
 from notifications.presentation import say_details
 from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
@@ -240,7 +240,9 @@ class AlertAdmin(BigTableAdmin[Alert]):
             said = ngettext("%(count)d alert acknowledged.", "%(count)d alerts acknowledged.", done)
             return _report(said % {"count": done}, tally)
 
-        return confirm_many(self, request, chosen, ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE))
+        return confirm_many(
+            self, request, chosen, ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, shown_as=_say_each)
+        )
 
     @admin.action(description=_("Mute"), permissions=["operate"])
     def mute_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> HttpResponse | None:
@@ -261,7 +263,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             said = ngettext("%(count)d alert is muted.", "%(count)d alerts are muted.", tally.done)
             return _report(said % {"count": tally.done}, tally)
 
-        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, form=AlertMuteForm)
+        many = ManyAction(question, act, describe, COUNTED, MOST_AT_ONCE, form=AlertMuteForm, shown_as=_say_each)
         return confirm_many(self, request, chosen, many)
 
     @action(description=_("Acknowledge"), permissions=["acknowledge"], url_path="acknowledge", icon="front_hand")
@@ -320,6 +322,14 @@ class AlertAdmin(BigTableAdmin[Alert]):
         link = format_html('<a class="pst-link" href="{}">{}</a>', page, gettext("Decide")) if page else ""
         messages.error(request, format_html("{} {}", words, link))
         return HttpResponseRedirect(page_of(self, alert))
+
+
+def _say_each(rows: QuerySet[Alert]) -> list[str]:
+    """Return what each alert says, and the name of what it is about where the words do not have it."""
+    found = list(rows)
+    name_rows(found)
+    named = [(alert.words, named_of(alert)) for alert in found]
+    return [words if name is None or name.text in words else f"{words}{SEPARATOR}{name.text}" for words, name in named]
 
 
 def _seconds_until(time: datetime) -> int:

@@ -58,3 +58,8 @@ class Incident(models.Model):
 
     def __str__(self) -> str:
         return f"{self.follower_id}: {event_title(self.type, self.event.get('payload'))} · {self.subject}"
+
+    @property
+    def correlation_id(self) -> str:
+        """The chain of the event."""
+        return str(self.event.get("correlation_id", ""))

@@ -65,3 +65,8 @@ class ParkedMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queue} #{self.pk}"
+
+    @property
+    def correlation_id(self) -> str:
+        """The chain that its sender has named, whatever text that is."""
+        return str(self.properties.get("correlation_id", ""))

@@ -10,6 +10,7 @@ from django.utils.translation import gettext, pgettext
 
 from config.audit.trace import Standing, TraceStep, Upcoming
 from config.common.times import parse_time
+from processes.coordination.admin.presentation import format_type
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.reasons import format_reason
 from processes.coordination.protocol.statuses import EventStatus
@@ -45,7 +46,11 @@ def _end(event: AppEvent) -> dict[str, Any]:
 
 
 def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:
-    type = TYPES.get(event.app_event_type_id, str(event.app_event_type_id))
-    data = {"type": type, "payloads": event.payload_count, "reason": format_reason(event.reason)}
+    type = format_type(event.app_event_type_id)
+    data = {
+        "type": TYPES.get(event.app_event_type_id, str(event.app_event_type_id)),
+        "payloads": event.payload_count,
+        "reason": format_reason(event.reason),
+    }
     page = reverse("admin:coordination_appevent_change", args=[event.pk])
     return TraceStep(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)

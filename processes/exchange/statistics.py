@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias
 from django.db import connection
 from django.db.models import Case, Count, DurationField, F, Func, IntegerField, Model, Q, QuerySet, Sum, Value, When
 
+from config.common.database.counted_spans import Parts, Range
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
-from processes.exchange.models import ProcessMessage, SpanTotal
-from processes.exchange.spans import Parts, Range, find_parts
+from processes.exchange.models import COUNTED, ProcessMessage, SpanTotal
 
 By: TypeAlias = Literal["device", "subsystem", "database", "enterprise"]
 PARTIES: dict[By, type[Model]] = {
@@ -55,7 +55,7 @@ def counter_by(by: By) -> Callable[[datetime, datetime], list[Mapping[str, Any]]
 
 def count_totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, Any]]:
     """Count what each party sent and what became of it; parties without anything are left out."""
-    parts = find_parts(start, end)
+    parts = COUNTED.find_parts(start, end)
     rows = _add_up([*_read_totals(by, parts), *count_rows(by, parts.ranges)])
     rows = {key: row for key, row in rows.items() if any(row.values())}
     names = dict(PARTIES[by]._default_manager.filter(pk__in=list(rows)).values_list("pk", "name"))
@@ -65,7 +65,7 @@ def count_totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, An
 def count_over_time(by: By, id: str, start: datetime, end: datetime, buckets: int) -> list[Bucket]:
     """Cut the period into equal buckets and count in each; without an id for all parties together."""
     bounds = [start + (end - start) * number / buckets for number in range(buckets)]
-    parts = find_parts(start, end, bounds)
+    parts = COUNTED.find_parts(start, end, bounds)
     counted = [dict.fromkeys(OVER_TIME, 0) for _ in bounds]
     for number, row in [*_totals_by_bucket(by, id, parts, bounds), *_rows_by_bucket(by, id, parts.ranges, bounds)]:
         for name, count in row.items():

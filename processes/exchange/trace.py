@@ -30,7 +30,7 @@ def trace_processes(correlation_id: str, most: int) -> Iterator[TraceStep]:
     found = _find_processes(correlation_id, most)
     if not found:
         return
-    rows = ExchangeProcess.objects.filter(pk__in=found).order_by("started_at", "pk")
+    rows = ExchangeProcess.objects.filter(pk__in=found).select_related("database").order_by("started_at", "pk")
     carried = _find_carried(found)
     yield from chain.from_iterable(_life(process, carried[process.pk]) for process in rows)
     entries = LogEntry.objects.filter(subject__in=in_array([f"{PREFIX}{pk}" for pk in found]))
@@ -80,14 +80,14 @@ def _life(process: ExchangeProcess, carried: list[Related]) -> Iterator[TraceSte
 def _step(process: ExchangeProcess, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:
     data = {"database": process.database_id, "lane": process.lane, "replies": process.replies}
     page = reverse("admin:exchange_exchangeprocess_change", args=[process.pk])
-    return TraceStep(at, "process", str(process.pk), f"{process.database_id}: {words}", outcome, data, page)
+    return TraceStep(at, "process", str(process.pk), f"{process.database.name}: {words}", outcome, data, page)
 
 
 def _stand(process: ExchangeProcess, last: TraceStep, carried: list[Related]) -> TraceStep:
     """Return the last step of a process with where it stands, and what is still to come of it."""
     status = Status(process.status)
     standing = Standing.DONE if status in ENDED_UNDONE else STANDINGS.get(status, Standing.OPEN)
-    named = gettext("exchange process of %(database)s") % {"database": process.database_id}
+    named = gettext("exchange process of %(database)s") % {"database": process.database.name}
     return replace(
         last,
         standing=standing,

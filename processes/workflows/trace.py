@@ -11,9 +11,11 @@ from django.utils.translation import gettext
 
 from config.audit.trace import Related, Standing, TraceStep, Upcoming
 from processes.workflows.admin.presentation import describe_cause
+from processes.workflows.element_names import name_in_words
 from processes.workflows.ids import public_id
 from processes.workflows.models import WorkflowEffect, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
+from processes.workflows.subjects import say_record
 
 COMING = 50
 """Timers and tasks that are told of."""
@@ -47,11 +49,16 @@ def _version_step(version: WorkflowVersion, upcoming: Sequence[Upcoming], head: 
         "actor": version.actor,
     }
     goes_on = gettext("%(instance)s continues: version %(number)s")
+    about = version.cause.partition(" ")[2]
+    name, element = name_in_words(instance.definition_id, instance.revision_id, about)
+    cause = describe_cause(version.cause, {about: element})
+    called = " · ".join(filter(None, [name, say_record(instance.record)]))
     return TraceStep(
         version.at,
         "workflow",
         str(instance.pk),
-        f"{instance.definition_id} {version.number}: {describe_cause(version.cause, {})}",
+        gettext("%(workflow)s, version %(number)s: %(cause)s")
+        % {"workflow": called, "number": version.number, "cause": cause},
         version.status,
         data,
         reverse("admin:workflows_instance_version", args=[instance.pk, version.number]),
@@ -60,7 +67,7 @@ def _version_step(version: WorkflowVersion, upcoming: Sequence[Upcoming], head: 
         upcoming=tuple(upcoming),
         related=()
         if head is None
-        else (Related(goes_on % {"instance": instance, "number": head.number}, head.correlation_id),),
+        else (Related(goes_on % {"instance": called, "number": head.number}, head.correlation_id),),
     )
 
 
@@ -76,9 +83,11 @@ def _find_coming(instances: set[Any]) -> dict[Any, list[Upcoming]]:
     if not instances:
         return found
     # By the instance's own unique index, instance by instance.
-    timers = WorkflowTimer.objects.filter(instance__in=instances)
+    timers = WorkflowTimer.objects.filter(instance__in=instances).select_related("instance")
     for timer in timers.order_by("instance_id", "pk")[:COMING]:
-        found[timer.instance_id].append(Upcoming(gettext("timer %(name)s") % {"name": timer.element}, timer.due_at))
+        instance = timer.instance
+        name = name_in_words(instance.definition_id, instance.revision_id, timer.element)[1]
+        found[timer.instance_id].append(Upcoming(gettext("timer %(name)s") % {"name": name}, timer.due_at))
     tasks = WorkItem.objects.filter(instance__in=instances, status=WorkItem.Status.OPEN)
     for task in tasks.order_by("instance_id", "pk").defer("inputs")[:COMING]:
         found[task.instance_id].append(_awaited_task(task))
@@ -102,14 +111,15 @@ def _find_heads(instances: set[Any]) -> dict[Any, WorkflowVersion]:
 
 
 def trace_effects(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    rows = WorkflowEffect.objects.filter(correlation_id=correlation_id)
+    rows = WorkflowEffect.objects.filter(correlation_id=correlation_id).select_related("instance")
     for effect in rows.order_by("at", "pk")[:most]:
-        status = WorkflowEffect.Status(effect.status)
+        status, instance = WorkflowEffect.Status(effect.status), effect.instance
+        element = name_in_words(instance.definition_id, instance.revision_id, effect.element)[1]
         yield TraceStep(
             effect.at,
             "effect",
             public_id(effect.instance_id, effect.local),
-            f"{effect.get_kind_display()} {effect.name or effect.element}",
+            f"{effect.get_kind_display()} {effect.name or element}",
             status.value,
             {"instance": str(effect.instance_id), "version": effect.version, "kind": effect.kind, "name": effect.name},
             reverse("admin:workflows_instance_version", args=[effect.instance_id, effect.version]),

@@ -32,6 +32,7 @@ from config.admin_base.times import time_element
 from config.records.form_claims import claim_form
 from config.records.models import AccessKey
 from notifications.errors import PingFailed
+from notifications.presentation import say_reason
 from notifications.selectors import Waiting, count_waiting
 from notifications.sending.policy import is_success
 from notifications.services.pings import begin_ping, finish_ping
@@ -308,7 +309,7 @@ class ClientAdmin(ReadOnceAdmin[Client]):
 def _ping(client: Client) -> str:
     """Send a ping; return the outcome, or raise it as an error where the ping failed."""
     attempt = finish_ping(begin_ping(client.endpoint_id), is_new=True)
-    values = {"status": attempt.status, "duration": attempt.duration_ms, "error": attempt.error}
+    values = {"status": attempt.status, "duration": attempt.duration_ms, "error": say_reason(attempt.error)}
     if is_success(attempt.status):
         return gettext("Response %(status)s after %(duration)s ms.") % values
     raise PingFailed(gettext("The test message failed after %(duration)s ms: %(error)s.") % values)

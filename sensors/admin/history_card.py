@@ -18,6 +18,7 @@ from config.common.times import from_milliseconds
 from config.common.web.tables import answer_table
 from notifications.event_titles import event_title
 from notifications.names import name_endpoints
+from notifications.presentation import say_reason
 from sensors.admin.chart import Chart, draw_charts
 from sensors.admin.period import PRESETS, BadPeriod, Move, ShownPeriod, find_moves, find_sections, read_period
 from sensors.admin.presentation import attempt_badge, state_word
@@ -246,7 +247,7 @@ def _attempt_row(attempt: PastAttempt, client: str) -> Row:
     what = words % {"message": event_title(attempt.type), "client": client}
     result = gettext("no answer") if attempt.status is None else str(attempt.status)
     number = gettext("attempt %(number)d") % {"number": attempt.attempt}
-    detail = ", ".join(part for part in (number, attempt.error, attempt.url) if part)
+    detail = ", ".join(part for part in (number, say_reason(attempt.error), attempt.url) if part)
     page = reverse("admin:notifications_delivery_change", args=[attempt.delivery])
     badge = attempt_badge(attempt.status)
     return Row(attempt.at, Kind.NOTIFICATION, attempt.sensor_id, attempt.type, what, result, detail, page, badge)

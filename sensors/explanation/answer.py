@@ -18,6 +18,7 @@ from config.records.models import AccessKey, ChangeRecord
 from notifications.errors import DeliveryNotFound
 from notifications.event_titles import event_title
 from notifications.models import Alert, Delivery
+from notifications.presentation import say_reason
 from notifications.services.endpoints import UNREACHABLE
 from notifications.subjects import endpoint_subject
 from sensors.errors import ClientNotFound, SensorNotFound
@@ -29,6 +30,7 @@ from sensors.explanation.words import state_words, write_sentence
 from sensors.history.values import PastEvent
 from sensors.ingest.signals import AHEAD, Signal
 from sensors.models import Client, Sensor
+from sensors.presentation import say_rejection_message
 from sensors.selectors import check_sensor, get_client
 from sensors.subjects import find_sensor_id
 
@@ -186,7 +188,8 @@ def _refusals(case: Case) -> Iterator[Evidence]:
     if refusal is not None:
         data = {"code": refusal.code, "message": refusal.message, "count": refusal.count, "raw": refusal.raw}
         page = reverse("admin:sensors_rejectedsignal_change", args=[refusal.pk])
-        yield Evidence(refusal.last_at, "rejected", refusal.pk, refusal.message, REJECTED, data, page)
+        message = say_rejection_message(refusal.message)
+        yield Evidence(refusal.last_at, "rejected", refusal.pk, message, REJECTED, data, page)
     if repeat is not None:
         data = {"at": format_time(repeat.signal_at), "id": repeat.signal_id}
         summary = gettext("The signal was received again")
@@ -219,7 +222,7 @@ def _delivery_rows(case: Case) -> Iterator[Evidence]:
         summary = f"{words}: {other.get_status_display()}"
         yield Evidence(other.created_at, "delivery", other.pk, summary, DELIVERY, {}, _delivery_page(other.pk))
     for attempt in case.sent.attempts:
-        summary = gettext("Attempt: %(outcome)s") % {"outcome": attempt.status or attempt.error}
+        summary = gettext("Attempt: %(outcome)s") % {"outcome": attempt.status or say_reason(attempt.error)}
         data = {"status": attempt.status, "error": attempt.error, "duration_ms": attempt.duration_ms}
         yield Evidence(attempt.at, "attempt", attempt.pk, summary, DELIVERY, data, _delivery_page(delivery.pk))
 

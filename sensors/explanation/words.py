@@ -7,10 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext, gettext_noop, pgettext
 
-from config.common.text_templates import render_text
+from notifications.presentation import say_reason
 from sensors.explanation.evidence import Case, Reach
 from sensors.explanation.verdict import Decision, Verdict
 from sensors.ingest.signals import Code
+from sensors.presentation import say_rejection_message
 from sensors.services.publish import SENSOR_MUTED
 
 SENTENCES: dict[Verdict, str] = {
@@ -117,13 +118,15 @@ def _details(case: Case, sensor: str, client: str) -> dict[str, Any]:
     found: dict[str, Any] = {"days": settings.REJECTED_DAYS}
     if case.occurrence.refusal is not None:
         code = case.occurrence.refusal.code
-        found["reason"] = gettext(REFUSALS[code]) if code in REFUSALS else case.occurrence.refusal.message
+        found["reason"] = (
+            gettext(REFUSALS[code]) if code in REFUSALS else say_rejection_message(case.occurrence.refusal.message)
+        )
     if case.before is not None and case.before.value is not None:
         found["state"] = state_words(case.before.value)
     if case.sent is not None:
         delivery = case.sent.delivery
         found |= {
-            "reason": render_text(delivery.reason, {}),
+            "reason": say_reason(delivery.reason),
             "number": delivery.superseded_by_id or case.sent.waits_for,
             "attempts": delivery.attempts_made,
             "muted": sensor if delivery.reason == SENSOR_MUTED else client,

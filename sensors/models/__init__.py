@@ -1,3 +1,4 @@
+from sensors.models.delivery_totals import COUNTED_DELIVERIES, DeliverySpan, DeliveryTotal, TouchedDeliveryHour
 from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
 from sensors.models.ingest import RejectedSignal, RepeatedSignal
 from sensors.models.ingest_liveness import ConsumerMark, DeafSpan, Probe, SteadyClock, WayIn
@@ -5,9 +6,12 @@ from sensors.models.registry import Client, LinkRecord, Sensor, SensorClient
 from sensors.models.state import OpenDoor, SensorState, SignalPage
 
 __all__ = [
+    "COUNTED_DELIVERIES",
     "Client",
     "ConsumerMark",
     "DeafSpan",
+    "DeliverySpan",
+    "DeliveryTotal",
     "HistorySpool",
     "LinkRecord",
     "OpenDoor",
@@ -21,5 +25,6 @@ __all__ = [
     "SteadyClock",
     "StoredEvent",
     "StoredSignal",
+    "TouchedDeliveryHour",
     "WayIn",
 ]

@@ -52,6 +52,8 @@ WITHOUT_ROW: dict[str, tuple[str, ...]] = {
         "processes/coordination/reader/role.py::Reader._insert_new once",
         "processes/coordination/schema/tables.py::make_change_table once",
         "processes/exchange/models/process.py::process_message_once once",
+        "sensors/models/delivery_totals.py::delivery_span_counted_once once",
+        "sensors/models/delivery_totals.py::delivery_total_once once",
         "processes/exchange/models/totals.py::span_counted_once once",
         "processes/exchange/models/totals.py::span_total_once once",
         "processes/workflows/models/definition.py::event_element_once once",
@@ -193,7 +195,7 @@ WITHOUT_ROW: dict[str, tuple[str, ...]] = {
         "config/runtime/backup/restore.py::restore_backup sync",
     ),
     "Two at once count the same hour: the constraint refuses the second, which looks again at the next upkeep": (
-        "processes/exchange/services/totals.py::_lock lock",
+        "config/common/database/counted_spans.py::CountedTables._lock lock",
     ),
     "What the twins of a trial have made of their inputs goes with the deletion of those, which has a row": (
         "processes/workflows/models/shadow.py::shadow_difference_once once",

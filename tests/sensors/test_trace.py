@@ -34,11 +34,12 @@ def post(*signals: object) -> None:
 class TestTraceSignals:
     def test_a_signal_leads_to_its_state_its_event_and_its_delivery(self) -> None:
         make_sensor("A1")
-        link("A1", make_client())
+        link("A1", make_client("Night watch"))
         receive(b'{"sensor_id":"A1","data":1}', CHAIN)
         found = [step for step in steps() if step.kind != "log"]
         assert [step.kind for step in found] == ["signal", "state", "event", "delivery"]
-        signal, state, event, _ = found
+        signal, state, event, delivery = found
+        assert delivery.summary == "Door opened · A1 → Night watch"
         assert (signal.id, signal.summary) == (Event.objects.get().payload["signal_id"], "A1 reports open")
         assert (state.id, state.summary, state.page) == ("A1", "A1: – → open", "/admin/sensors/sensor/A1/change/")
         assert signal.at == state.at == event.at

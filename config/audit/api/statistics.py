@@ -82,8 +82,8 @@ class StatisticsView(ApiView):
         """Count what happened in a period, in order of id: at most 366 days, by default the last 30.
 
         By client: the messages that were created in it, `pending`, `delivered`, `dead`, `superseded` and `cancelled`
-        as they are now, the attempts made so far as long as those are kept, and the mean seconds until delivery;
-        clients without any are left out.
+        as they are now, the attempts made so far, and the mean seconds until delivery; clients without any are left
+        out. On PostgreSQL messages and attempts that are no longer kept still count, for 400 days.
         """
         asked = StatisticsQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)

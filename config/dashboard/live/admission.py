@@ -21,6 +21,7 @@ PERMISSIONS = {
     "deliveries": "notifications.view_delivery",
     "alerts": "notifications.view_alert",
     "incidents": "notifications.view_incident",
+    "parked": "notifications.view_parkedmessage",
     "followers": "notifications.view_follower",
     "sessions": "notifications.view_repeatsession",
     "workflows": f"records.{permission(Scope.WORKFLOWS_READ)}",

@@ -32,6 +32,7 @@ from processes.coordination.writer.compensation import ALERT as COMPENSATION
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.processes import FAILED, IN_DOUBT
 from processes.exchange.subjects import PREFIX as PROCESS_PREFIX
+from processes.workflows.element_names import name_in_words
 from processes.workflows.models import WorkflowIncident, WorkItem
 from processes.workflows.services.incidents import ALERT as WORKFLOW_INCIDENT
 from processes.workflows.subjects import say_record
@@ -106,7 +107,13 @@ def ask_inbox() -> Questions:
     found = {
         "incidents": incidents.order_by("at", "pk").values("pk", "follower_id", "type", "title_value", "at"),
         "workflow_incidents": stopped.order_by("id").values(
-            "pk", "instance_id", "instance__definition_id", "element", "opened_at"
+            "pk",
+            "instance_id",
+            "instance__definition_id",
+            "instance__revision_id",
+            "instance__record",
+            "element",
+            "opened_at",
         ),
         "compensations": failed.order_by("id").values("pk", "date"),
         "tasks": tasks.order_by("id").values("pk", "name", "element", "definition", "record", "since"),
@@ -235,8 +242,10 @@ def _incidents(rows: Sequence[Row]) -> list[InboxRow]:
 
 def _workflow_incidents(rows: Sequence[Row]) -> list[InboxRow]:
     def say(row: Row) -> str:
-        words = gettext("Workflow “%(name)s” has stopped at “%(element)s”")
-        return words % {"name": row["instance__definition_id"], "element": row["element"] or "–"}
+        name, place = name_in_words(row["instance__definition_id"], row["instance__revision_id"], row["element"])
+        words = gettext("Workflow “%(name)s” of %(record)s has stopped at “%(element)s”")
+        record = say_record(row["instance__record"]) or str(row["instance_id"])
+        return words % {"name": name, "record": record, "element": place or "–"}
 
     return [
         InboxRow(

@@ -164,6 +164,8 @@ KINDS = {
         _number,
         ("status", "attempts_made", "due_at", "under_way_until", "superseded_by_id"),
     ),
+    "notifications.incident": Watched("incidents", "notifications.Incident", _number, ("resolved_at",)),
+    "notifications.parkedmessage": Watched("parked", "notifications.ParkedMessage", _number, ("status",)),
     "notifications.repeatsession": Watched(
         "sessions", "notifications.RepeatSession", _number, ("change", "status", "repeats", "due_at", "is_repeating")
     ),

@@ -3,10 +3,12 @@
 from typing import Any
 
 from django import template
+from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.template.context import RequestContext
 from django.urls import reverse
 
+from config.common.correlation import PATTERN
 from config.records.models import AccessKey, ChangeRecord
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from notifications.models import Rung, Theme
@@ -23,7 +25,14 @@ SUBJECTS: dict[type[Model], str] = {
     Subsystem: "subsystem",
 }
 """What the subjects of events about a row begin with: every change of it is an event."""
-KINDS: dict[type[Model], str] = {AccessKey: "key", WorkflowDefinition: "workflow", Theme: "theme", Rung: "rung"}
+KINDS: dict[type[Model], str] = {
+    AccessKey: "key",
+    User: "account",
+    Group: "group",
+    WorkflowDefinition: "workflow",
+    Theme: "theme",
+    Rung: "rung",
+}
 """As the change log calls what there are no events about."""
 
 
@@ -38,7 +47,7 @@ def trace_page_of_row(context: RequestContext) -> str:
         return reverse("trace-page", query={"of": f"{prefix}/{row.pk}"})
     kind = KINDS.get(type(row)) if user.has_perm("records.view_changerecord") else None
     chain = _find_last_change(kind, row) if kind else getattr(row, "correlation_id", "")
-    return reverse("trace-page", query={"id": chain}) if chain and isinstance(chain, str) else ""
+    return reverse("trace-page", query={"id": chain}) if isinstance(chain, str) and PATTERN.fullmatch(chain) else ""
 
 
 def _find_last_change(kind: str, row: Model) -> str:

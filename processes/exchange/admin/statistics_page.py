@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import ModelAdmin
+from config.common.database.counted_spans import DAY, HOUR, floor_day, floor_hour
 from messaging.admin.presentation import format_duration
 from processes.exchange.admin.chart import BarChart, draw_bars
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.spans import DAY, HOUR, floor_day, floor_hour
 from processes.exchange.statistics import By, count_over_time, count_totals
 
 ROWS = 100

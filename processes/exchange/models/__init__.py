@@ -1,4 +1,4 @@
 from processes.exchange.models.process import ExchangeProcess, ProcessMessage
-from processes.exchange.models.totals import CountedSpan, SpanTotal, TouchedHour
+from processes.exchange.models.totals import COUNTED, CountedSpan, SpanTotal, TouchedHour
 
-__all__ = ["CountedSpan", "ExchangeProcess", "ProcessMessage", "SpanTotal", "TouchedHour"]
+__all__ = ["COUNTED", "CountedSpan", "ExchangeProcess", "ProcessMessage", "SpanTotal", "TouchedHour"]

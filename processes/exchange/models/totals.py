@@ -2,13 +2,11 @@ from datetime import timedelta
 
 from django.db import models
 
+from config.common.database.counted_spans import CountedTables, Length
+
 
 class CountedSpan(models.Model):
     """An hour or a day (UTC) that is over and counted, on PostgreSQL: statistics add totals up instead of messages."""
-
-    class Length(models.TextChoices):
-        HOUR = "hour"
-        DAY = "day"
 
     length = models.CharField(max_length=4, choices=Length.choices)
     at = models.DateTimeField()
@@ -67,3 +65,6 @@ class TouchedHour(models.Model):
 
     def __str__(self) -> str:
         return str(self.at)
+
+
+COUNTED = CountedTables(CountedSpan, TouchedHour)

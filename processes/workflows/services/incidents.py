@@ -14,10 +14,10 @@ from config.common.correlation import correlation_id
 from config.common.database.sql import in_array
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
-from processes.workflows.heads import Head, get_revision_facts
+from processes.workflows.element_names import name_in_words
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
-from processes.workflows.services.definitions.library import UnknownDefinition, get_compiled
 from processes.workflows.services.shadow.inputs import encode_input, write_input
 from processes.workflows.services.steps import CommandRequest, Step
 from processes.workflows.subjects import subject_of
@@ -98,7 +98,7 @@ def record_incident(
         if instance.status in (Status.ACTIVE, Status.COMPLETED):
             instance.status = Status.INCIDENT
         instance.save(update_fields=["open_incidents", "status"])
-    name, place = _name_in_words(instance, element)
+    name, place = name_in_words(instance.definition_id, instance.revision_id, element)
     data = {
         "definition": name,
         "record": instance.record or str(instance.pk),
@@ -107,16 +107,6 @@ def record_incident(
         "instance": str(instance.pk),
     }
     raise_alert(ALERT, subject_of(instance.pk), TITLE, data)
-
-
-def _name_in_words(instance: WorkflowInstance, element: str) -> tuple[str, str]:
-    """Return the names of the definition and of an element of it; their ids where they have none."""
-    try:
-        definition = get_compiled(instance.definition_id, get_revision_facts(instance.revision_id)[0])
-    except UnknownDefinition:
-        return instance.definition_id, element
-    node = definition.nodes.get(element)  # of a called definition there is none
-    return definition.name or definition.key, (node.name if node is not None else "") or element or definition.name
 
 
 def awaits_operator(subject: str) -> bool:

@@ -5,13 +5,16 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 
 from config.access.keys import create_key
+from config.audit.changes import record_change
 from config.audit.log import write_log_entry
 from config.common.correlation import correlated
+from config.dashboard.templatetags import traces
 from config.dashboard.trace_page import format_gap
 from config.records.models import AccessKey, ChangeRecord, LogEntry
 from notifications.services.alerts import acknowledge_alert
@@ -197,6 +200,29 @@ class TestOfARow:
             ]
         buttons = {find_trace_button(browser, f"/admin/{page}/change/") for page in pages}
         assert buttons == {f"{PAGE}?id={CHAIN}"}
+
+    def test_every_page_of_a_row_has_one_or_a_reason(self) -> None:
+        found = {
+            model
+            for model in admin.site._registry
+            if hasattr(model, "correlation_id") or model in traces.SUBJECTS or model in traces.KINDS
+        }
+        without = {model._meta.label for model in admin.site._registry if model not in found}
+        assert without == {
+            "django_celery_beat.CrontabSchedule",  # a time of the day
+            "django_celery_beat.PeriodicTask",  # each of its runs is a chain of its own
+            "notifications.Follower",  # it reads the events of all chains
+            "workflows.WorkflowDraft",  # nothing has come of it before it is published
+        }
+
+    def test_an_account_and_a_group_lead_to_the_call_that_changed_them_last(self) -> None:
+        browser = signed_in("administrator")
+        for row in (User.objects.get(username="olga"), Group.objects.create(name="night shift")):
+            kind = "group" if isinstance(row, Group) else "account"
+            record_change(kind=kind, object_id=str(row.pk), action="changed", before={}, after={}, actor="test")
+            ChangeRecord.objects.filter(kind=kind).update(correlation_id=CHAIN)
+            page = f"/admin/auth/{row._meta.model_name}/{row.pk}/change/"
+            assert find_trace_button(browser, page) == f"{PAGE}?id={CHAIN}"
 
     def test_what_is_registered_leads_to_its_last_change(self) -> None:
         browser = signed_in("administrator")

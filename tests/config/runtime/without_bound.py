@@ -101,6 +101,7 @@ WITHOUT_BOUND: dict[str, tuple[str, ...]] = {
         "sensors.history.intervals.MOST_WITHDRAWN",
     ),
     TURN: (
+        "config.common.database.counted_spans.MOST_MARKS",
         "config.runtime.backup.create.MOST_ROUNDS",
         "messaging.services.retention.MOST_NAMES",
         "notifications.services.alert_messages.MOST_TOGETHER",
@@ -110,7 +111,6 @@ WITHOUT_BOUND: dict[str, tuple[str, ...]] = {
         "notifications.sessions.repeater.MOST_AHEAD",
         "processes.coordination.writer.registry.MOST_LINES",
         "processes.exchange.services.cleanup.MOST_LINES",
-        "processes.exchange.services.totals.MOST_MARKS",
         "processes.workflows.services.batches.commands.LONGEST_PLAN",
         "processes.workflows.services.dead_ends.MOST_READ",
         "processes.workflows.services.retention.MOST_EXPIRED",

@@ -69,6 +69,16 @@ class TestInbox:
         assert "2 alerts acknowledged." in answer.content.decode()
         assert not Alert.objects.filter(status="open").exists()
 
+    def test_the_question_names_what_each_is_about_once(self, operator: Client) -> None:
+        titles = {"A1": "It comes and goes", "B2": "Sensor B2 comes and goes"}
+        chosen = [make_alert("sensor.flapping", f"sensor/{name}").pk for name in titles]
+        for pk, title in zip(chosen, titles.values(), strict=True):
+            Alert.objects.filter(pk=pk).update(title=title)
+        for action in ("acknowledge_chosen", "mute_chosen"):
+            question = operator.post(LIST, {"action": action, "_selected_action": chosen}).content.decode()
+            assert "<li>Sensor B2 comes and goes</li>" in question
+            assert "<li>It comes and goes · A1</li>" in question
+
     def test_of_too_many_the_first_are_acknowledged(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(alerts_admin, "MOST_AT_ONCE", 1)
         chosen = list(Alert.objects.filter(status="open").order_by("pk").values_list("pk", flat=True))

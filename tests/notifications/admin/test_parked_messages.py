@@ -5,6 +5,7 @@ from django.test import Client
 
 from notifications.models import ParkedMessage
 from tests.staff import signed_in
+from tests.trace_button import find_trace_button
 
 LIST = "/admin/notifications/parkedmessage/"
 
@@ -47,6 +48,14 @@ def test_a_list_does_not_read_what_has_no_length(
     statements = [each["sql"] for each in asked.captured_queries if f"FROM {table}" in each["sql"]]
     assert statements
     assert not [statement for statement in statements if column in statement]
+
+
+@pytest.mark.parametrize(("chain", "button"), [("call-0001", "/admin/trace/?id=call-0001"), ("<b>", "")])
+def test_leads_to_the_trace_that_its_sender_has_named(
+    operator: Client, parked: ParkedMessage, chain: str, button: str
+) -> None:
+    ParkedMessage.objects.update(properties={"correlation_id": chain})
+    assert find_trace_button(operator, f"{LIST}{parked.pk}/change/") == button
 
 
 def test_discards_with_a_reason(operator: Client, parked: ParkedMessage) -> None:

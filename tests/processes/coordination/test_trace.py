@@ -56,3 +56,4 @@ class TestTraceEvents:
         page = signed_in("operator").get("/admin/trace/?id=the-chain").content.decode()
         assert "change set" in page
         assert "<strong>committed</strong>" in page
+        assert ": insert: created" in page

@@ -43,6 +43,13 @@ class TestTrace:
             ("process", process, "DONE"),
         ]
 
+    def test_a_process_is_called_by_the_name_of_its_database(self, process: str) -> None:
+        trace = read_trace(STARTED, may=lambda permission: True)
+        assert [step.summary for step in trace.steps if step.kind == "process"] == [
+            "ERP: started",
+            "ERP: ready to commit",
+        ]
+
     def test_a_reply_ends_when_its_device_confirms_it(self, scene: Scene, process: str) -> None:
         scene.step(process, "commit")
         move_files()

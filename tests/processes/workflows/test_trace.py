@@ -30,6 +30,14 @@ class TestTraceVersions:
         assert (waits.what, waits.at) == ("task B is waiting for a person", None)
         assert trace.outcome == Standing.OPEN
 
+    def test_elements_are_called_as_people_know_them(self, scene: Scene) -> None:
+        named = "t", timer("t", "PT1H")[1].replace('id="t"', 'id="t" name="An hour"', 1)
+        with correlated(CHAIN):
+            head = scene.begin(chain("p", named, user("a")), record="sensor/Door1")
+        assert [coming.what for coming, _ in traced().upcoming] == ["timer An hour"]
+        scene.pass_time(head, seconds=1)
+        assert [step.summary for step in traced().steps][-1] == "p · Door1, version 2: timer fired: An hour"
+
     def test_one_that_another_call_moved_on_is_told_there(self, scene: Scene) -> None:
         with correlated(CHAIN):
             head = scene.begin(chain("p", user("a"), user("b")), record="order-7")
@@ -51,7 +59,7 @@ class TestTraceVersions:
         with correlated(CHAIN):
             head = scene.begin(chain("p", timer("t", "PT1H"), user("a")))
         scene.pass_time(head, seconds=1)
-        assert [step.summary for step in traced().steps][-1] == "p 2: timer fired: t"
+        assert [step.summary for step in traced().steps][-1] == "p, version 2: timer fired: t"
 
     def test_the_engine_that_goes_on_by_itself_is_nobody_who_acted(self, scene: Scene) -> None:
         with correlated(CHAIN):
@@ -66,7 +74,7 @@ class TestTraceVersions:
             scene.publish(chain("p", timer("t", "PT1H"), user("a")))
             for _ in range(10):
                 scene.start("p")
-        with django_assert_max_num_queries(6):  # type: ignore[operator]
+        with django_assert_max_num_queries(7):  # type: ignore[operator]
             assert len(traced().steps) == 10
 
 

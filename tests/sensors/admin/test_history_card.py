@@ -126,6 +126,14 @@ class TestTable:
         get_store().add_events([sent_attempt()])
         assert len(rows_of(browser, f"show={show}")) == count
 
+    def test_says_why_an_attempt_failed_in_the_language_of_the_reader(self, browser: Browser) -> None:
+        make_sensor()
+        sent = sent_attempt()
+        sent.payload.update({"status": None, "error": "no answer within 10 s"})
+        get_store().add_events([sent])
+        page = browser.get(SENSOR, headers={"accept-language": "ru"})
+        assert "нет ответа за 10 с" in page.context["page"].history.rows[0].detail
+
     def test_names_the_client_that_was_notified(self, browser: Browser) -> None:
         make_sensor()
         sent = sent_attempt()

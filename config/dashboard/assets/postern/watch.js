@@ -9,6 +9,8 @@
     "sensors.client",
     "notifications.alert",
     "notifications.delivery",
+    "notifications.incident",
+    "notifications.parkedmessage",
     "notifications.repeatsession",
     "messaging.message",
     "exchange.exchangeprocess",

@@ -74,6 +74,12 @@ class TestReadInbox:
             assert [row.since for row in rows if row.key.startswith(start)] == oldest
         assert {waiting().beyond[part] for part in ("incidents", "workflows", "changes")} == {2}
 
+    def test_a_workflow_that_has_stopped_is_called_as_people_know_it(self) -> None:
+        instance = Scene().begin(chain("p", user("a")), record="sensor/Door1").id
+        WorkflowIncident.objects.create(instance_id=instance, about="a", command={}, element="a", opened_at=AT)
+        [row] = [row for row in inbox() if row.kind == "incident"]
+        assert row.titles["en"] == "Workflow “p” of Door1 has stopped at “A”"
+
     def test_two_alerts_about_one_object_are_two(self) -> None:
         for kind in ("endpoint.unreachable", "deliveries.dead"):
             raise_alert(kind, "endpoint/1", "A thing")

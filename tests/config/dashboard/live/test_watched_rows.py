@@ -13,9 +13,11 @@ from config.dashboard.live.admission import PERMISSIONS
 from config.dashboard.live.watched_rows import KINDS, MOST_ROWS, UnknownWatch, Watch, parse_watch, read_marks
 from messaging.models import Message
 from messaging.services.set_aside import bring_back_message, set_aside_message
-from notifications.models import Alert, Delivery, Endpoint
+from notifications.models import Alert, Delivery, Endpoint, Follower, Incident, ParkedMessage
 from notifications.sending.claims import Claim
 from notifications.services.alerts import acknowledge_alert, raise_alert
+from notifications.services.incidents import dismiss_incident
+from notifications.services.parked_messages import discard_parked_message
 from notifications.sessions import handlers
 from notifications.sessions.lifecycle import append_records, create_session, save_session
 from notifications.sessions.operator_actions import repeat_now
@@ -61,6 +63,11 @@ def waiting_message() -> Any:
 def session() -> int:
     theme(timeout=60.0)
     return create_session(theme=7, records=[{"n": 1}])
+
+
+def incident() -> int:
+    follower = Follower.objects.create(name="listener")
+    return Incident.objects.create(follower=follower, position=1, type="t", subject="s", event={}, error="e").pk
 
 
 def batch() -> Any:
@@ -144,6 +151,13 @@ LIVES = {
             lambda pk: answer(*claim_again(), status=500),
             lambda pk: answer(*claim_again(), status=200),
         ),
+    ),
+    "notifications.incident": Life(
+        incident, (lambda pk: dismiss_incident(incident_id=pk, actor="staff:olga", reason="old"),)
+    ),
+    "notifications.parkedmessage": Life(
+        lambda: ParkedMessage.objects.create(queue="signals", body=b"", failures=5).pk,
+        (lambda pk: discard_parked_message(message_id=pk, actor="staff:olga", reason="junk"),),
     ),
     "notifications.repeatsession": Life(
         session,

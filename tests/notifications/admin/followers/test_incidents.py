@@ -8,6 +8,7 @@ from notifications.models import Event, Follower, Incident
 from notifications.services.relay import event_as_json
 from tests.notifications.recorded_events import record_numbered_events
 from tests.staff import signed_in
+from tests.trace_button import find_trace_button
 
 LIST = "/admin/notifications/incident/"
 
@@ -29,6 +30,14 @@ def incident(db: None) -> Incident:
         event=event_as_json(stored),
         error="ValueError: no shift",
     )
+
+
+@pytest.mark.embedded
+def test_leads_to_the_trace_of_its_event(operator: Client, incident: Incident) -> None:
+    page = f"{LIST}{incident.pk}/change/"
+    assert find_trace_button(operator, page) == ""
+    Incident.objects.update(event={**incident.event, "correlation_id": "call-0001"})
+    assert find_trace_button(operator, page) == "/admin/trace/?id=call-0001"
 
 
 @pytest.mark.embedded

@@ -9,12 +9,11 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.common.database.counted_spans import DAY, HOUR, CountedTables, Parts, floor_hour
 from messaging.models import Message
-from processes.exchange import statistics
-from processes.exchange.models import CountedSpan, ExchangeProcess, ProcessMessage, SpanTotal, TouchedHour
+from processes.exchange.models import COUNTED, CountedSpan, ExchangeProcess, ProcessMessage, SpanTotal, TouchedHour
 from processes.exchange.services import totals
 from processes.exchange.services.totals import count_finished_spans
-from processes.exchange.spans import DAY, HOUR, Parts, find_parts, floor_hour
 from processes.exchange.statistics import By, count_over_time, count_totals
 from tests.processes.exchange.scene import Scene
 
@@ -57,7 +56,7 @@ def let_time_pass() -> None:
 
 def true_totals(by: By, start: datetime, end: datetime, monkeypatch: pytest.MonkeyPatch) -> Any:
     with monkeypatch.context() as counting:
-        counting.setattr(statistics, "find_parts", lambda start, end, bounds=(): Parts({}, [(start, end)]))
+        counting.setattr(CountedTables, "find_parts", lambda tables, start, end, bounds=(): Parts({}, [(start, end)]))
         return count_totals(by, start, end), count_over_time(by, "", start, end, 5)
 
 
@@ -68,7 +67,7 @@ class TestCountFinishedSpans:
         let_time_pass()
         count_finished_spans()
         end = floor_hour(timezone.now()) + HOUR
-        parts = find_parts(end - 3 * DAY, end)
+        parts = COUNTED.find_parts(end - 3 * DAY, end)
         assert sum((until - since for since, until in parts.ranges), timedelta()) <= timedelta(hours=24)
         assert [row["sent"] for row in count_totals("device", end - 3 * DAY, end)] == [4]
         lengths = set(CountedSpan.objects.filter(pk__in=parts.spans).values_list("length", flat=True))

@@ -1,5 +1,6 @@
 """One scenario for every verdict, through the product: exactly that cause is named."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.notifications.sending.deliveries import answer, claim
 from tests.sensors.api.callers import Caller, service
 from tests.sensors.explanation.questions import ago, ask, fail, kinds, say, soon
 from tests.sensors.registry import hear, make_client, make_sensor
+from tests.staff import signed_in
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -228,6 +230,16 @@ class TestBetweenEventAndReceiver:
         found = ask(desk, client, at)
         assert (found["verdict"], kinds(found).count("attempt")) == (Verdict.DEAD, 2)
         assert found["text"] == "It could not be delivered: 2 attempts failed, the last with “answered 500”."
+
+    def test_why_it_failed_is_said_in_the_language_of_the_reader(
+        self, desk: Caller, client: Client, at: datetime, settings: Any
+    ) -> None:
+        settings.DELIVERY_ATTEMPTS = 1
+        answer(*claim(), status=None, error="no answer within 10 s")
+        asked = {"sensor": "0xA", "client": client.pk, "at": format_time(at)}
+        page = signed_in("viewer").get("/admin/explain/", asked, headers={"accept-language": "ru"}).content.decode()
+        assert page.count("нет ответа за 10 с") == 2, "of the verdict and of the attempt"
+        assert "no answer" not in re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
 
     def test_receiver_gone(self, desk: Caller, client: Client, at: datetime) -> None:
         fail(Delivery.objects.get(), times=1, status=410)
