@@ -10,6 +10,7 @@ POST_ALONE = (
     "admin/first-steps/hide/",
     "admin/workflows/workflowdraft/save/",
     "admin/workflows/workflowbatch/<uuid:batch_id>/run/",
+    "admin/workflows/workflowbatch/<uuid:batch_id>/stop/",
     "admin/workflows/workitem/<int:pk>/claim/",
     "admin/workflows/workitem/<int:pk>/release/",
 )

@@ -69,7 +69,7 @@ class PeriodicTaskAdmin(ListAdmin[Any]):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "enabled":
-            kwargs |= {"label": _("Runs"), "help_text": ""}
+            kwargs |= {"label": _("Enabled"), "help_text": ""}
         if db_field.name == "crontab":
             kwargs |= {"label": _("When"), "help_text": "", "form_class": TimesField}
         return super().formfield_for_dbfield(db_field, request, **kwargs)

@@ -1,7 +1,8 @@
 """Texts that plain code builds in English: known by their templates, they are said in the language of the reader."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils.translation import gettext
@@ -9,6 +10,16 @@ from django.utils.translation import gettext
 from config.common.earlier_texts import TODAY
 
 _PLACE = re.compile(r"%\\\((\w+)\\\)s")
+_VALUE = re.compile(r"%\(\w+\)s")
+_LEAST_LETTERS = 3
+"""Of a piece that tells texts apart."""
+
+
+@dataclass(frozen=True)
+class StoredWords:
+    """What a stored text holds all of, if a reader finds in it what they are looking for."""
+
+    pieces: tuple[str, ...]
 
 
 class KnownTexts:
@@ -27,6 +38,22 @@ class KnownTexts:
                 return gettext(TODAY.get(template, template)) % values
         return text
 
+    def find_stored(self, part: str) -> Iterator[StoredWords]:
+        """Yield by which English words the texts are stored that hold this part in the current language.
+
+        The part may lie in the words of a template, or begin or end in one of its values.
+        """
+        wanted = part.casefold()
+        for template in self._templates:
+            shown = gettext(TODAY.get(template, template))
+            if shown == template:
+                continue  # the stored text itself holds the part
+            stored = tuple(piece for piece in _pieces(template) if len(piece) >= _LEAST_LETTERS)
+            for piece in _pieces(shown) if stored else ():
+                value = _find_value(wanted, piece.casefold())
+                if value is not None:
+                    yield StoredWords((*stored, value) if value else stored)
+
     @cached_property
     def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
         # The longest first: what says more must not be taken for a value inside of what says less.
@@ -34,3 +61,20 @@ class KnownTexts:
         return [
             (template, re.compile(_PLACE.sub(r"(?P<\1>.+)", re.escape(template)), re.DOTALL)) for template in by_length
         ]
+
+
+def _pieces(template: str) -> list[str]:
+    """Return what stands between the places of a template."""
+    return [piece.strip() for piece in _VALUE.split(template) if piece.strip()]
+
+
+def _find_value(part: str, piece: str) -> str | None:
+    """Return what of a part a value beside these words must hold: nothing if they hold it all, None if none of it."""
+    if part in piece:
+        return ""
+    for length in range(len(part) - 1, _LEAST_LETTERS - 1, -1):
+        if piece.endswith(part[:length].rstrip()):
+            return part[length:].strip()
+        if piece.startswith(part[-length:].lstrip()):
+            return part[:-length].strip()
+    return None

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from config.common.text import is_storable
 from processes.workflows.models import SearchTerm, WorkflowIncident, WorkflowInstance, WorkflowRevision
+from processes.workflows.reasons import find_stored_reasons
 from processes.workflows.search_terms import element_term, variable_term
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -72,7 +73,11 @@ def with_variable(rows: QuerySet[WorkflowInstance], typed: str) -> QuerySet[Work
 
 
 def with_incident(rows: QuerySet[WorkflowInstance], text: str) -> QuerySet[WorkflowInstance]:
-    incidents = WorkflowIncident.objects.filter(status=WorkflowIncident.Status.OPEN, reason__icontains=text)
+    """Narrow down to those with an open incident that says this, as its reader has it or as it is stored."""
+    says = Q(reason__icontains=text)
+    for words in find_stored_reasons(text):
+        says |= Q(*(Q(reason__icontains=piece) for piece in words.pieces))
+    incidents = WorkflowIncident.objects.filter(says, status=WorkflowIncident.Status.OPEN)
     return rows.filter(pk__in=incidents.order_by().values("instance"))
 
 

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_noop, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.common.known_texts import KnownTexts
+from config.common.known_texts import KnownTexts, StoredWords
 from processes.workflows.diagrams import state_label
 from processes.workflows.models.instance import Status
 
@@ -33,6 +33,8 @@ _REFUSALS = (
     gettext_noop("An item that is %(state)s cannot occur."),
     gettext_noop("It failed unexpectedly; the log says more."),
     gettext_noop("It is the newest version: there is nothing to return from."),
+    gettext_noop("Choose instances of one definition: each has revisions of its own."),
+    gettext_noop("No instance was chosen."),
     gettext_noop("Nothing has ended with the case that could begin again."),
     gettext_noop("Nothing waits for the event any more."),
     gettext_noop("Nothing waits for the message %(name)s."),
@@ -41,12 +43,14 @@ _REFUSALS = (
     gettext_noop("The event is in a suspended item of the case."),
     gettext_noop("The instance had not started in that version."),
     gettext_noop("It was changed without a new version: there is nothing to return from."),
-    gettext_noop("Only a batch that is done can be undone, once."),
-    gettext_noop("Only a dry run can be carried out."),
+    gettext_noop("Only a batch that is done or stopped can be undone, once."),
+    gettext_noop("Only a batch that is under way can be stopped."),
+    gettext_noop("Only a dry run or a stopped batch can be carried out."),
     gettext_noop("The batch has changed nothing."),
     gettext_noop("The instance has been started already."),
     gettext_noop("The instance has gone on since."),
     gettext_noop("The instance no longer exists."),
+    gettext_noop("The definition has no other revision."),
     gettext_noop("The definition has no revision of this number that can be run."),
     gettext_noop("The instance has not been started."),
     gettext_noop("The instance has not started: retry its incident, or terminate it."),
@@ -185,6 +189,11 @@ def translate_reason(reason: str) -> str:
         return words % {"reason": translate_reason(hint["reason"]), "names": hint["names"]}
     said = _KNOWN.translate(reason)
     return said if said != reason else _translate_behind_colon(reason)
+
+
+def find_stored_reasons(part: str) -> list[StoredWords]:
+    """Return by which words reasons are stored that say this in the current language; beside those that hold it."""
+    return [*_KNOWN.find_stored(part), *_BEHIND_COLON.find_stored(part)]
 
 
 def _translate_behind_colon(reason: str) -> str:

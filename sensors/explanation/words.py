@@ -83,7 +83,7 @@ REFUSALS: dict[str, str] = {
     Code.BAD_TIME: gettext_noop("its time was wrong"),
     Code.FROM_THE_FUTURE: gettext_noop("its time was more than five minutes ahead"),
     Code.BAD_JSON: gettext_noop("it was not JSON"),
-    Code.BAD_SHAPE: gettext_noop("it had another shape than a signal"),
+    Code.BAD_SHAPE: gettext_noop("it did not look like a signal"),
 }
 
 

@@ -49,6 +49,8 @@ class Drawing:
     elements: list[ListedElement]
     """Listed where there is no diagram."""
     more: int = 0
+    picture: str = ""
+    """The image itself, where its marks are dear to find."""
 
 
 def draw_revision(

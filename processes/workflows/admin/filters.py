@@ -121,7 +121,7 @@ def _list_elements(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 class IncidentFilter(TextFilter):
-    title = _("incident (part of its English text)")
+    title = _("incident (part of its text)")
     parameter_name = "incident"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -148,15 +148,17 @@ class AgeFilter(DropdownFilter):
         "month": timedelta(days=30),
     }
 
+    WORDS = {
+        "-hour": _("started within an hour"),
+        "-day": _("started within a day"),
+        "hour": _("older than an hour"),
+        "day": _("older than a day"),
+        "week": _("older than a week"),
+        "month": _("older than 30 days"),
+    }
+
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [
-            ("-hour", _("started within an hour")),
-            ("-day", _("started within a day")),
-            ("hour", _("older than an hour")),
-            ("day", _("older than a day")),
-            ("week", _("older than a week")),
-            ("month", _("older than 30 days")),
-        ]
+        return list(self.WORDS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = self.value() or ""

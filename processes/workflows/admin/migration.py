@@ -1,5 +1,6 @@
 """The page that moves an instance to another revision: it asks for a counterpart of whatever has none."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
@@ -37,19 +38,22 @@ REASONS = {
 }
 
 
-class MigrationForm(SeenForm):
+class RevisionForm(forms.Form):
     """The revision, and a counterpart for each element that needs one."""
 
+    key: str
+    """Of the definition."""
     revision = forms.TypedChoiceField(label=_("Revision"), coerce=int, widget=UnfoldAdminSelectWidget)
 
-    def __init__(self, instance: WorkflowInstance, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        numbers = list_revisions(instance.definition_id).filter(is_executable=True).values_list("number", flat=True)
-        self.key = instance.definition_id
-        found = [number for number in numbers[: REVISIONS_OFFERED + 1] if number != instance.revision.number]
+    def offer_revisions(self, key: str, present: Collection[int]) -> bool:
+        """Let the latest revisions be chosen, except the one that all are at; return whether there are any."""
+        self.key = key
+        numbers = list_revisions(key).filter(is_executable=True).values_list("number", flat=True)
+        found = [each for each in numbers[: REVISIONS_OFFERED + 1] if len(present) > 1 or each not in present]
         self.fields["revision"].choices = [(number, str(number)) for number in found]  # type: ignore[attr-defined]
+        return bool(found)
 
-    def ask_for(self, unmapped: list[Unmapped], revision: int) -> None:
+    def ask_for(self, unmapped: Iterable[Unmapped], revision: int, *, required: bool = True) -> None:
         """Add a choice for each element: the elements of its kind in the other revision."""
         nodes = get_compiled(self.key, revision).nodes.values()
         for each in unmapped:
@@ -57,6 +61,7 @@ class MigrationForm(SeenForm):
             self.fields[f"{PREFIX}{each.element}"] = forms.ChoiceField(
                 label=gettext("“%(name)s” continues at") % {"name": each.name or each.element},
                 choices=[("", "–"), *fitting],
+                required=required,
                 help_text=REASONS.get(each.reason, each.reason),
                 widget=UnfoldAdminSelectWidget,
             )
@@ -65,6 +70,12 @@ class MigrationForm(SeenForm):
         """Return the counterparts that the person has chosen so far."""
         chosen = {name.removeprefix(PREFIX): self.data[name] for name in self.data if name.startswith(PREFIX)}
         return {element: target for element, target in chosen.items() if target}
+
+
+class MigrationForm(RevisionForm, SeenForm):
+    def __init__(self, instance: WorkflowInstance, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.offer_revisions(instance.definition_id, [instance.revision.number])
 
 
 def migrate_view(

@@ -18,10 +18,13 @@ from config.admin_base.times import time_element
 from config.common.errors import ApplicationError
 from notifications.event_titles import event_title
 from processes.workflows.engine.definition import NodeKind, TimerKind, Trigger
-from processes.workflows.errors import NotPossible, TaskTaken, VersionConflict
+from processes.workflows.errors import NotPossible, ScenariosFailed, TaskTaken, VersionConflict
 from processes.workflows.models.instance import Status
 from processes.workflows.reasons import translate_reason
+from processes.workflows.scenario_words import say_failure
 
+MOST_FAILURES = 5
+"""Of scenarios, that are named where a file is refused."""
 COLOURS = {
     Status.ACTIVE: "info",
     Status.COMPLETED: "success",
@@ -233,7 +236,17 @@ def explain_refusal(error: ApplicationError) -> str:
         return gettext("%(name)s already has this task.") % {"name": error.data.get("assignee", "?")}
     if isinstance(error, NotPossible):
         return gettext("Not possible now: %(reason)s") % {"reason": translate_reason(str(error.data.get("reason", "")))}
+    if isinstance(error, ScenariosFailed):
+        named = [
+            f"{_quote(each['scenario'])}: {say_failure(each['failure'])}"
+            for each in error.data.get("failures", [])[:MOST_FAILURES]
+        ]
+        return " ".join([error.message, *named])
     return error.message
+
+
+def _quote(name: str) -> str:
+    return gettext("“%(name)s”") % {"name": name}
 
 
 def show_name(name: str, *, is_known: bool) -> SafeString | str:

@@ -1,5 +1,7 @@
 """The page of a definition's scenarios: what is expected, what came of it, and which elements nobody tries."""
 
+from base64 import b64encode
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +17,13 @@ from config.admin_base.json_text import format_json, json_widget
 from config.admin_base.pages import Question, actor_of
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
-from processes.workflows.admin.drawings import draw_revision
+from processes.workflows.admin.drawings import Drawing, draw_revision
+from processes.workflows.diagrams import respond_with_diagram
 from processes.workflows.engine.diagram import Marks, Note
 from processes.workflows.engine.diagram.colours import OFFERED
 from processes.workflows.engine.scenarios import list_coverable
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision, WorkflowScenarios
+from processes.workflows.scenario_words import say_failure
 from processes.workflows.selectors import get_definition, get_revision
 from processes.workflows.services.definitions.library import get_compiled
 from processes.workflows.services.definitions.scenarios import LARGEST, Rehearsal, rehearse, save_scenarios
@@ -63,7 +67,10 @@ def scenarios_view(model_admin: WorkflowAdmin[Any], request: HttpRequest, object
 
 def mark_coverage(revision: WorkflowRevision) -> Marks:
     """Return the marks of a drawing: what the scenarios enter, and what none of them does."""
-    found = _rehearse(revision, get_definition(revision.definition_id))
+    return _mark(_rehearse(revision, get_definition(revision.definition_id)))
+
+
+def _mark(found: Rehearsal) -> Marks:
     missed = Note(OFFERED, "?", gettext("no scenario comes here"))
     entered = frozenset(element for each in found.played for element in each.path)
     return Marks(done=entered, notes=dict.fromkeys(found.uncovered, missed))
@@ -80,11 +87,21 @@ def _read_page(definition: WorkflowDefinition, *, may_save: bool) -> dict[str, A
         "may_save": may_save,
         "revision": revision,
         "rehearsal": found,
+        "played": [(each.name, [say_failure(failure) for failure in each.failures]) for each in found.played],
         "covered": total - len(found.uncovered),
         "total": total,
-        "drawings": [draw_revision(revision, query={"coverage": "1"})] if found.played and not is_decision else [],
+        "drawings": [_draw(revision, found)] if found.played and not is_decision else [],
         "is_decision": is_decision,
     }
+
+
+def _draw(revision: WorkflowRevision, found: Rehearsal) -> Drawing:
+    """Return the drawing with what has been found: the address of its picture would have all scenarios played anew."""
+    drawing = draw_revision(revision, query={"coverage": "1"})
+    answer = respond_with_diagram(revision, _mark(found)) if drawing.address else None
+    if answer is None:
+        return drawing
+    return replace(drawing, picture=f"data:image/svg+xml;base64,{b64encode(answer.content).decode()}")
 
 
 def _rehearse(revision: WorkflowRevision, definition: WorkflowDefinition) -> Rehearsal:

@@ -116,7 +116,7 @@ class BatchAnswerSerializer(serializers.Serializer[Any]):
 
 
 class BatchDetailSerializer(BatchAnswerSerializer):
-    outcomes = BatchOutcomeSerializer(many=True, help_text=_("what has become of how many, and why"))
+    outcomes = BatchOutcomeSerializer(many=True, help_text=_("how many came to which outcome, and why"))
 
 
 class BatchListSerializer(serializers.Serializer[Any]):

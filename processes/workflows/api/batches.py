@@ -24,6 +24,7 @@ from processes.workflows.services.batches.create import (
     carry_out,
     create_batch,
     get_batch,
+    stop_batch,
     undo_batch,
 )
 
@@ -59,9 +60,9 @@ class BatchesView(ApiView):
         The operations are `retry` (every open incident of an instance; `note`), `suspend`, `resume`, `set_variables`
         (`variables`), `migrate` (`revision`, `elements`) and `terminate`. A filter without a status means instances
         that have not ended. The work is done in the background, each instance once, and goes on after a crash: ask for
-        the batch until its status is `done`. With `dry_run` nothing is changed: when the status is `checked`, the
-        answer says how many would change and why others would be refused, and `run/` carries it out over the same
-        instances.
+        the batch until its status is `done`; `stop/` ends it before. With `dry_run` nothing is changed: when the
+        status is `checked`, the answer says how many would change and why others would be refused, and `run/` carries
+        it out over the same instances.
         """
         serializer = shapes.BatchSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -121,15 +122,37 @@ class RunView(ApiView):
 
     @describe_call(
         operation_id="workflow_batches_run",
-        summary="Carry out a dry run",
+        summary="Carry out a dry run, or continue a stopped batch",
         tags=["workflows"],
         request=None,
         responses=shapes.BatchDetailSerializer,
         errors=[BatchNotFound, NotPossible],
     )
     def post(self, request: Request, batch_id: UUID) -> Response:
-        """Do what a dry run has tried out, over the same instances; each is judged anew when its turn comes."""
+        """Do what a dry run has tried out, over the same instances; each is judged anew when its turn comes.
+
+        A batch that was stopped goes on with the instances that it had not come to.
+        """
         return Response(_present_whole(carry_out(batch_id, actor=actor_of(request))))
+
+
+class StopView(ApiView):
+    scopes = {"POST": Scope.WORKFLOWS_WRITE}
+
+    @describe_call(
+        operation_id="workflow_batches_stop",
+        summary="Stop a batch",
+        tags=["workflows"],
+        request=None,
+        responses=shapes.BatchDetailSerializer,
+        errors=[BatchNotFound, NotPossible],
+    )
+    def post(self, request: Request, batch_id: UUID) -> Response:
+        """Leave the instances alone that a batch with the status `running` has not come to yet.
+
+        Those that it has changed stay changed: `undo/` returns them, `run/` continues with the others.
+        """
+        return Response(_present_whole(stop_batch(batch_id, actor=actor_of(request))))
 
 
 class UndoView(ApiView):

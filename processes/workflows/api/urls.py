@@ -35,6 +35,7 @@ urlpatterns = [
     path("workflows/batches/<uuid:batch_id>/", batches.BatchView.as_view()),
     path("workflows/batches/<uuid:batch_id>/instances/", batches.BatchItemsView.as_view()),
     path("workflows/batches/<uuid:batch_id>/run/", batches.RunView.as_view()),
+    path("workflows/batches/<uuid:batch_id>/stop/", batches.StopView.as_view()),
     path("workflows/batches/<uuid:batch_id>/undo/", batches.UndoView.as_view()),
     path("workflows/tasks/", tasks.TasksView.as_view()),
     path("workflows/tasks/<str:task>/claim/", tasks.ClaimView.as_view()),

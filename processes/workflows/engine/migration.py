@@ -41,6 +41,12 @@ class MigrationRejected(CommandRejected):
         self.unmapped = unmapped
 
 
+def list_missing(old: Definition, new: Definition) -> list[Unmapped]:
+    """Return the elements of a definition at which nothing could go on in another, unless a command says where."""
+    compared = ((node, _find_difference(node, new.nodes.get(node.id), node.scope)) for node in old.nodes.values())
+    return [Unmapped(node.id, node.name, node.kind.value, reason) for node, reason in compared if reason]
+
+
 def begin_migration(library: Library, state: InstanceState, command: Mapping[str, Any], at: datetime) -> UnitOfWork:
     """Return the unit of work of an instance that has moved to another revision; its queue is to be run."""
     root = next(key for key, scope in state.get("scopes", {}).items() if scope["token"] is None)
@@ -62,6 +68,21 @@ def begin_migration(library: Library, state: InstanceState, command: Mapping[str
     _arm_what_is_new(work, move)
     work.conditions_due = True
     return work
+
+
+def _find_difference(node: Node, found: Node | None, scope: str) -> str:
+    """Return why what stands at an element could not go on at another one, which is to lie in a scope."""
+    if found is None:
+        return "there is no such element."
+    if found.kind is not node.kind:
+        return "the element is of another kind."
+    if (found.loop is None) != (node.loop is None):
+        return "only one of the two is repeated."
+    if found.scope != scope:
+        return "the element lies elsewhere."
+    if node.kind in (NodeKind.CATCH, NodeKind.RECEIVE_TASK) and found.trigger is not node.trigger:
+        return "the element waits for something else."
+    return ""
 
 
 class _Move:
@@ -112,22 +133,13 @@ class _Move:
 
     def _find_reason(self, record: Mapping[str, Any], node: Node) -> str:
         found = self.new.nodes.get(self.target(node.id))
-        if found is None:
-            return "there is no such element."
-        if found.kind is not node.kind:
-            return "the element is of another kind."
-        if (found.loop is None) != (node.loop is None):
-            return "only one of the two is repeated."
-        if found.scope != self.target(node.scope):
-            return "the element lies elsewhere."
-        if node.kind in (NodeKind.CATCH, NodeKind.RECEIVE_TASK) and found.trigger is not node.trigger:
-            return "the element waits for something else."
+        difference = _find_difference(node, found, self.target(node.scope))
         flow = record.get("flow")
-        if flow is not None:
+        if not difference and found is not None and flow is not None:
             way = self.new.flows.get(self.target(flow))
             if way is None or way.target != found.id:
                 return "the way by which it came does not lead there."
-        return ""
+        return difference
 
     def _standing(self) -> Iterator[Mapping[str, Any]]:
         """Yield the records of everything that stands somewhere in the instance's own definition."""

@@ -4,6 +4,7 @@ A scenario starts an instance, plays its steps one after the other and compares.
 so; what is thrown to the world outside goes nowhere, and what comes from there is a step.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.dmn.evaluation import EvaluationFailed
 from processes.workflows.engine.dmn.model import DecisionModel
-from processes.workflows.engine.dmn.scenarios import check_decision, list_rules
+from processes.workflows.engine.dmn.scenarios import check_decision, find_different_values, list_rules
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.engine.execution.records import Library
 from processes.workflows.engine.iso import NotIso, parse_duration
@@ -124,7 +125,7 @@ class _Player:
             case {"expect": expected} if isinstance(expected, Mapping):
                 yield from self._compare(expected)
             case _:
-                raise WrongScenario(f"Nobody can play {dict(step)!r}"[:200])
+                raise WrongScenario(f"This step cannot be played: {json.dumps(dict(step), default=str)}"[:200])
 
     def _do(self, name: str, /, **more: Any) -> None:
         outcome = run_command(self._library, self._state, {"command": name, **more}, self._at)
@@ -153,7 +154,7 @@ class _Player:
         try:
             until = parse_duration(text).after(self._at)
         except NotIso as error:
-            raise WrongScenario(f"{text!r} is no duration.") from error
+            raise WrongScenario(f"{text} is not a duration.") from error
         while due := min(self._due_timers(until), default=None):
             self._timers += 1
             if self._timers > MOST_TIMERS:
@@ -184,10 +185,7 @@ class _Player:
         for element in expected.get("avoids", ()):
             if element in self.played.path:
                 yield f"it passed {element}."
-        variables = get_variables(self._state or {})
-        for name, value in dict(expected.get("variables", {})).items():
-            if name not in variables or variables[name] != value:
-                yield f"{name} is {variables.get(name)!r}, not {value!r}."[:300]
+        yield from find_different_values(get_variables(self._state or {}), expected.get("variables", {}))
         open_tasks = sorted(record["element"] for record in self._section("tasks").values())
         if "tasks" in expected and sorted(expected["tasks"]) != open_tasks:
-            yield f"open are {', '.join(open_tasks) or 'no tasks'}."
+            yield f"the open tasks are {', '.join(open_tasks)}." if open_tasks else "there are no open tasks."

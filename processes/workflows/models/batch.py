@@ -12,7 +12,8 @@ from config.common.ids import new_id
 class WorkflowBatch(models.Model):
     """An operation over the instances that were chosen when it was made; `due_at` is the lease of whoever does it.
 
-    A dry run has judged each instance and changed none. It is carried out over the same instances.
+    A dry run has judged each instance and changed none. It is carried out over the same instances. One that was stopped
+    has changed some; it is undone, or continued with the others.
     """
 
     class Operation(models.TextChoices):
@@ -27,6 +28,7 @@ class WorkflowBatch(models.Model):
         CHECKING = "checking", pgettext_lazy("batch", "dry run under way")
         CHECKED = "checked", pgettext_lazy("batch", "dry run")
         RUNNING = "running", pgettext_lazy("batch", "under way")
+        STOPPED = "stopped", pgettext_lazy("batch", "stopped")
         DONE = "done", pgettext_lazy("batch", "done")
         UNDOING = "undoing", pgettext_lazy("batch", "undo under way")
         UNDONE = "undone", pgettext_lazy("batch", "undone")
@@ -51,6 +53,7 @@ class WorkflowBatch(models.Model):
     reason = models.CharField(_("reason"), max_length=180, blank=True)
     """Of the undo."""
     undone_by = models.CharField(_("undone by"), max_length=160, blank=True)
+    stopped_by = models.CharField(_("stopped by"), max_length=160, blank=True, db_default="")
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     ended_at = models.DateTimeField(pgettext_lazy("batch", "ended"), null=True)
     due_at = models.DateTimeField(null=True)
@@ -83,6 +86,11 @@ class WorkflowBatch(models.Model):
     def passed(self) -> int:
         """Return how many instances the present run has looked at."""
         return self.undone + self.kept if self.status == self.Status.UNDOING else self.changed + self.refused
+
+    @property
+    def left(self) -> int:
+        """Return how many instances a run has not come to."""
+        return self.total - self.changed - self.refused
 
     @property
     def ahead(self) -> int:

@@ -105,7 +105,7 @@ def describe_figures(figures: ElementFigures) -> str:
         parts.append(ngettext("entered %(count)s time", "entered %(count)s times", figures.entered) % {"count": count})
     if figures.median is not None and figures.mean is not None:
         lengths = {"median": format_length(figures.median), "mean": format_length(figures.mean)}
-        parts.append(gettext("median stay %(median)s, mean %(mean)s") % lengths)
+        parts.append(gettext("median time %(median)s, mean %(mean)s") % lengths)
     if figures.standing:
         count = number_format(figures.standing, force_grouping=True)
         parts.append(gettext("%(count)s there now") % {"count": count})

@@ -37,3 +37,26 @@ class TestTranslate:
     def test_what_says_more_is_no_value_of_what_says_less(self) -> None:
         known = KnownTexts(["is %(status)s.", "is not %(status)s."], {"status": str.upper})
         assert known.translate("is not open.") == "is not OPEN."
+
+
+class TestFindStored:
+    @pytest.mark.parametrize(
+        ("part", "pieces"),
+        [
+            ("соединения за", {("no connection within",)}),
+            ("СОЕДИНЕНИЯ", {("no connection within",)}),
+            ("соединения за 5", {("no connection within", "5")}),
+            ("потеряна", {("connection lost",)}),
+            ("ничего такого", set()),
+        ],
+    )
+    def test_knows_what_is_stored_by_what_is_read(self, part: str, pieces: set[tuple[str, ...]]) -> None:
+        with override("ru"):
+            assert {words.pieces for words in KNOWN.find_stored(part)} == pieces
+
+    def test_what_is_read_as_it_is_stored_needs_no_other_words(self) -> None:
+        assert list(KNOWN.find_stored("connection")) == []
+
+    def test_what_an_earlier_version_stored_is_found_by_what_is_read_today(self) -> None:
+        known = KnownTexts(["%(type)s has no length"])
+        assert [words.pieces for words in known.find_stored("no length")] == [("has no len",)]

@@ -30,6 +30,16 @@ ROWS = (
         noticed_by=f"{OF_BATCHES}::TestTransactions::test_whoever_was_overtaken_writes_nothing",
     ),
     mutant(
+        "whoever works at a batch that is stopped writes nothing more",
+        why="a batch that somebody has stopped would go on to change instances",
+        taken_away="the fence of the stop, and with it the end of the lease",
+        path="processes/workflows/services/batches/create.py",
+        text='due_at=None, ended_at=Now(), fence=F("fence") + 1, stopped_by',
+        instead="due_at=None, ended_at=Now(), stopped_by",
+        noticed_by=f"{OF_BATCHES}::TestStop::test_leaves_the_others_alone",
+        kinds=["IntegrityError"],
+    ),
+    mutant(
         "a slice that is repeated looks at what is still ahead",
         why="a commit whose answer was lost is repeated: changed instances would be refused by their own change",
         taken_away="the second look",

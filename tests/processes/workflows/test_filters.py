@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import override
 
 from processes.workflows.filters import InstanceFilter, filter_instances
 from processes.workflows.heads import Head
@@ -69,6 +70,12 @@ class TestFilter:
         assert found(incident="nonsense") == []
         scene.command(failed, "terminate")
         assert found(incident="divi") == []
+
+    def test_by_the_text_of_an_incident_in_the_language_of_its_reader(self, scene: Scene) -> None:
+        scene.publish(chain("sums", user("check"), script("divide", "share", "10 / parts")))
+        scene.complete(scene.start("sums", record="A", parts=0))
+        with override("ru"):
+            assert (found(incident="Деление на ноль"), found(incident="умножение")) == (["A"], [])
 
     @pytest.mark.parametrize(
         ("value", "typed"),

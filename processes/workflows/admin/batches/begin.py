@@ -11,46 +11,24 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from config.admin_base.confirm_many import CONFIRMED, SHOWN
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from processes.workflows.admin.forms import LARGEST_NUMBER
+from processes.workflows.admin.batches.forms import MoveForm, SetVariablesForm
+from processes.workflows.admin.batches.words import name_instances
 from processes.workflows.admin.presentation import explain_refusal
-from processes.workflows.admin.values import VariablesField
 from processes.workflows.models import WorkflowBatch, WorkflowInstance
-from processes.workflows.services.batches.create import MOST_INSTANCES, BatchRequest, create_batch
+from processes.workflows.services.batches.create import MOST_INSTANCES, NOT_ENDED, BatchRequest, create_batch
 
 FILTERS = ("status", "definition", "revision", "element", "incident", "variable", "age", "q")
 LONGEST_SHOWN = 200
 
 
-class SetVariablesForm(forms.Form):
-    variables = VariablesField(
-        label=_("Variables"), help_text=_("As JSON. Other variables stay as they are."), required=True
-    )
-
-
-class MigrateForm(forms.Form):
-    revision = forms.IntegerField(
-        label=_("Revision"),
-        min_value=1,
-        max_value=LARGEST_NUMBER,
-        help_text=_("The number of a revision of their definition."),
-        widget=UnfoldAdminIntegerFieldWidget,
-    )
-    elements = VariablesField(
-        label=_("Elements that continue under another id"),
-        help_text=_('As JSON, for example {"check": "review"}. The dry run says which have no counterpart.'),
-    )
-
-
-FORMS: dict[str, type[forms.Form]] = {
+FORMS: dict[str, type[SetVariablesForm] | type[MoveForm]] = {
     WorkflowBatch.Operation.SET_VARIABLES: SetVariablesForm,
-    WorkflowBatch.Operation.MIGRATE: MigrateForm,
+    WorkflowBatch.Operation.MIGRATE: MoveForm,
 }
 
 
@@ -61,19 +39,22 @@ def begin_batch(
     operation: WorkflowBatch.Operation,
 ) -> HttpResponse | None:
     """Begin the dry run of an operation over the chosen instances and go to its page; ask before for what it needs."""
-    form = FORMS[operation](request.POST if CONFIRMED in request.POST else None) if operation in FORMS else None
-    if form is not None and not form.is_valid():
-        return _ask(model_admin, request, chosen, operation, form)
     is_across = request.POST.get("select_across") == "1"
-    parameters = {name: value for name, value in form.cleaned_data.items() if value} if form is not None else {}
-    asked = BatchRequest(
-        operation,
-        parameters,
-        _describe_choice(request, is_across=is_across),
-        is_dry_run=True,
-        ended_too=not is_across or bool(request.GET.get("status")),
-    )
+    ended_too = not is_across or bool(request.GET.get("status"))
+    sent = request.POST if CONFIRMED in request.POST else None
     try:
+        form = None
+        if operation in FORMS:
+            form = FORMS[operation](chosen if ended_too else chosen.filter(status__in=NOT_ENDED), sent)
+        if form is not None and not form.is_valid():
+            return _ask(model_admin, request, chosen, operation, form)
+        asked = BatchRequest(
+            operation,
+            form.read_parameters() if form is not None else {},
+            _describe_choice(request, is_across=is_across),
+            is_dry_run=True,
+            ended_too=ended_too,
+        )
         batch = create_batch(asked, chosen, actor=actor_of(request))
     except ApplicationError as error:
         messages.error(request, explain_refusal(error))
@@ -95,7 +76,8 @@ def _ask(
     operation: WorkflowBatch.Operation,
     form: forms.Form,
 ) -> HttpResponse:
-    found = list(chosen.order_by("pk").select_related("definition")[:SHOWN])
+    found = list(chosen.order_by("pk").values_list("pk", flat=True)[:SHOWN])
+    names = name_instances(found)
     count = chosen.order_by()[: MOST_INSTANCES + 1].count()
     words = ngettext("%(number)s instance:", "%(number)s instances:", count)
     question = Question(
@@ -103,7 +85,8 @@ def _ask(
         if operation == WorkflowBatch.Operation.SET_VARIABLES
         else gettext("Move to a revision"),
         text=gettext(
-            "Nothing is changed yet: a dry run says first how many would be, and why others would be refused."
+            "Nothing is changed yet: a dry run first shows how many instances would be changed, and why others would "
+            "be refused."
         ),
         button=gettext("Dry run"),
     )
@@ -116,7 +99,7 @@ def _ask(
         "media": model_admin.media + form.media,
         "count": count,
         "count_words": words % {"number": number_format(count, force_grouping=True)},
-        "names": [str(instance) for instance in found],
+        "names": [names[pk] for pk in found if pk in names],
         "more": max(0, count - SHOWN),
         "action": request.POST["action"],
         "select_across": request.POST.get("select_across", "0"),

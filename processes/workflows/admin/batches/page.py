@@ -1,6 +1,6 @@
 """The list of batches, and the page of one: how far it is, what became of how many, what can be done with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -11,28 +11,29 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext, pgettext_lazy
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from config.admin_base.json_text import format_json
 from config.admin_base.pages import Question, actor_of, ask_then_act, badge, get_subject, reason_field
 from config.admin_base.theme import display
 from config.common.actors import say_actor
 from config.common.errors import ApplicationError
 from processes.workflows.admin.access import WorkflowAdmin
+from processes.workflows.admin.batches.words import Pairs, name_instances, say_choice, say_parameters
 from processes.workflows.admin.forms import LONGEST_REASON
 from processes.workflows.admin.presentation import explain_refusal
 from processes.workflows.models import BatchItem, WorkflowBatch
 from processes.workflows.reasons import translate_reason
 from processes.workflows.selectors import OutcomeGroup, list_outcomes
-from processes.workflows.services.batches.create import carry_out, undo_batch
+from processes.workflows.services.batches.create import carry_out, stop_batch, undo_batch
 
 Run = WorkflowBatch.Status
 COLOURS = {
     Run.CHECKING: "info",
     Run.CHECKED: "warning",
     Run.RUNNING: "info",
+    Run.STOPPED: "warning",
     Run.DONE: "success",
     Run.UNDOING: "info",
     Run.UNDONE: "default",
@@ -45,20 +46,6 @@ ITEM_COLOURS = {
     BatchItem.Status.UNDONE: "default",
     BatchItem.Status.KEPT: "warning",
 }
-FILTER_NAMES = {
-    "status": _("status"),
-    "definition": _("definition"),
-    "revision": _("revision"),
-    "record": _("record"),
-    "element": _("stands at"),
-    "incident": _("incident"),
-    "variable": _("variable"),
-    "age": _("age"),
-    "q": _("search"),
-    "started_after": _("started after"),
-    "started_before": _("started before"),
-    "instances": _("chosen one by one"),
-}
 
 
 class UndoForm(forms.Form):
@@ -70,36 +57,39 @@ class ShownOutcome:
     badge: SafeString
     reason: str
     count: int
-    examples: Sequence[UUID]
+    examples: list[tuple[UUID, str]]
+    """Instances, each with what it is called."""
 
 
 @dataclass(frozen=True)
 class BatchPage:
     badge: SafeString
     summary: str
-    chosen_by: list[tuple[str, str]]
-    parameters: str
+    chosen_by: Pairs
+    parameters: Pairs
     outcomes: list[ShownOutcome]
     warning: str
     """What is to be considered before it is carried out."""
     may_carry_out: bool
+    may_continue: bool
+    may_stop: bool
     may_undo: bool
 
 
 def build_batch_page(batch: WorkflowBatch, *, may_act: bool) -> BatchPage:
-    wanted: dict[str, Any] = msgspec.json.decode(batch.wanted)
+    groups = list_outcomes(batch.pk)
+    names = name_instances(example for group in groups for example in group.examples)
     return BatchPage(
         badge=badge(Run(batch.status).label, COLOURS[Run(batch.status)]),
         summary=summarize(batch),
-        chosen_by=[
-            (str(FILTER_NAMES.get(name, name)), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
-            for name, value in wanted.items()
-        ],
-        parameters="" if batch.parameters == "{}" else format_json(batch.parameters, longest=4000),
-        outcomes=[_show_outcome(group) for group in list_outcomes(batch.pk)],
+        chosen_by=say_choice(msgspec.json.decode(batch.wanted)),
+        parameters=say_parameters(batch),
+        outcomes=[_show_outcome(group, batch, names) for group in groups],
         warning=_warn(batch),
         may_carry_out=may_act and batch.status == Run.CHECKED and batch.changed > 0,
-        may_undo=may_act and batch.status == Run.DONE and batch.changed > 0,
+        may_continue=may_act and batch.status == Run.STOPPED and batch.left > 0,
+        may_stop=may_act and batch.status == Run.RUNNING,
+        may_undo=may_act and batch.status in (Run.DONE, Run.STOPPED) and batch.changed > 0,
     )
 
 
@@ -118,6 +108,9 @@ def summarize(batch: WorkflowBatch) -> str:
         ) % {"count": batch.changed}
         refused = ngettext("%(count)d was refused.", "%(count)d were refused.", batch.refused)
     sentences = [done, refused % {"count": batch.refused} if batch.refused else ""]
+    if batch.status == Run.STOPPED or batch.stopped_by:
+        left = ngettext("%(count)d was not begun.", "%(count)d were not begun.", batch.left)
+        sentences.append(left % {"count": batch.left})
     if batch.status in (Run.UNDOING, Run.UNDONE):
         undone = ngettext(
             "%(count)d instance has been returned.", "%(count)d instances have been returned.", batch.undone
@@ -127,11 +120,12 @@ def summarize(batch: WorkflowBatch) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _show_outcome(group: OutcomeGroup) -> ShownOutcome:
+def _show_outcome(group: OutcomeGroup, batch: WorkflowBatch, names: Mapping[UUID, str]) -> ShownOutcome:
     status = BatchItem.Status(group.status)
-    return ShownOutcome(
-        badge(status.label, ITEM_COLOURS[status]), translate_reason(group.reason), group.count, group.examples
-    )
+    is_left = status == BatchItem.Status.WAITING and not batch.is_under_way
+    words = pgettext("batch item", "not begun") if is_left else status.label
+    examples = [(each, names.get(each, str(each))) for each in group.examples]
+    return ShownOutcome(badge(words, ITEM_COLOURS[status]), translate_reason(group.reason), group.count, examples)
 
 
 def _warn(batch: WorkflowBatch) -> str:
@@ -147,7 +141,7 @@ def _warn(batch: WorkflowBatch) -> str:
 class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
     list_display = ("label", "state", "outcome", "who", "created_at")
     list_display_links = ("label",)
-    empty_text = _("Choose instances in their list, and an action below it.")
+    empty_text = _("Select instances in their list and choose an action.")
     ordering = ("-id",)
     change_form_outer_after_template = "admin/workflows/batch.html"
 
@@ -178,6 +172,7 @@ class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
         guard, one = self.admin_site.admin_view, "<uuid:batch_id>"
         return [
             path(f"{one}/run/", guard(require_POST(self.run_view)), name="workflows_batch_run"),
+            path(f"{one}/stop/", guard(require_POST(self.stop_view)), name="workflows_batch_stop"),
             path(f"{one}/undo/", guard(self.undo_view), name="workflows_batch_undo"),
             *super().get_urls(),
         ]
@@ -191,9 +186,15 @@ class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def run_view(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
+        return self._act(request, batch_id, carry_out)
+
+    def stop_view(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
+        return self._act(request, batch_id, stop_batch)
+
+    def _act(self, request: HttpRequest, batch_id: UUID, act: Callable[..., WorkflowBatch]) -> HttpResponse:
         self.check_operate(request)
         try:
-            carry_out(batch_id, actor=actor_of(request))
+            act(batch_id, actor=actor_of(request))
         except ApplicationError as error:
             messages.error(request, explain_refusal(error))
         return HttpResponseRedirect(reverse("admin:workflows_workflowbatch_change", args=[batch_id]))
@@ -210,7 +211,7 @@ class BatchAdmin(WorkflowAdmin[WorkflowBatch]):
             title=gettext("Undo this batch?"),
             text=gettext(
                 "Each instance that has not gone on since is returned to the version before the batch: its open work "
-                "is opened again. The others stay as they are and are listed with the reason."
+                "is reopened. The others stay as they are and are listed with the reason."
             ),
             button=gettext("Undo"),
         )

@@ -1,5 +1,6 @@
 """Scenarios of a decision: variables that are given, and what must come of them."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -32,15 +33,23 @@ def list_rules(model: DecisionModel) -> list[str]:
     return [rule.id for rule in logic.rules if rule.id] if isinstance(logic, DecisionTable) else []
 
 
+def find_different_values(values: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield for each value that is not as expected what it is instead."""
+    for name, value in expected.items():
+        if name not in values:
+            yield f"there is no {name}."
+        elif values[name] != value:
+            found, other = (json.dumps(each, ensure_ascii=False, default=str)[:100] for each in (values[name], value))
+            yield f"{name} is {found}, not {other}."
+
+
 def _compare(step: Mapping[str, Any], found: EvaluatedDecision, rules: Sequence[str]) -> Iterator[str]:
     expected = step.get("expect")
     if not isinstance(expected, Mapping):
         yield "a decision is evaluated at once: only expect has a meaning."
         return
     outputs = _name_outputs(found)
-    for name, value in dict(expected.get("variables", {})).items():
-        if name not in outputs or outputs[name] != value:
-            yield f"{name} is {outputs.get(name)!r}, not {value!r}."[:300]
+    yield from find_different_values(outputs, expected.get("variables", {}))
     for rule in expected.get("passes", ()):
         if rule not in rules:
             yield f"the rule {rule} does not match."

@@ -1,13 +1,13 @@
-"""Make a batch of the instances that are chosen, carry out one that was tried out, undo one that is done."""
+"""Make a batch of the instances that are chosen; carry out one that was tried out, stop one, undo one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
@@ -22,6 +22,7 @@ from processes.workflows.models import BatchItem, WorkflowBatch, WorkflowInstanc
 from processes.workflows.models.instance import Status
 from processes.workflows.services.work_names import BATCHES
 
+Run = WorkflowBatch.Status
 MOST_INSTANCES = 10_000
 MOST_UNDER_WAY = 20
 MOST_BATCHES = 1_000
@@ -61,7 +62,7 @@ def create_batch(request: BatchRequest, chosen: QuerySet[WorkflowInstance], *, a
             operation=request.operation,
             parameters=_encode(request.parameters),
             wanted=_encode(request.wanted),
-            status=WorkflowBatch.Status.CHECKING if request.is_dry_run else WorkflowBatch.Status.RUNNING,
+            status=Run.CHECKING if request.is_dry_run else Run.RUNNING,
             total=len(keys),
             actor=actor[:160],
             due_at=Now(),
@@ -80,12 +81,30 @@ def get_batch(batch_id: UUID) -> WorkflowBatch:
 
 
 def carry_out(batch_id: UUID, *, actor: str) -> WorkflowBatch:
-    """Do what a dry run has tried out, over the same instances; each is judged anew when its turn comes."""
+    """Do what a dry run has tried out, over the same instances, or continue what was stopped.
+
+    Each instance is judged anew when its turn comes.
+    """
     with transaction.atomic():
-        _move(batch_id, WorkflowBatch.Status.CHECKED, WorkflowBatch.Status.RUNNING, changed=0, refused=0, actor=actor)
-        BatchItem.objects.filter(batch=batch_id).update(status=BatchItem.Status.WAITING, reason="")
+        if WorkflowBatch.objects.filter(pk=batch_id, status=Run.STOPPED).exists():
+            _move(batch_id, [Run.STOPPED], Run.RUNNING, actor=actor[:160], stopped_by="")
+        else:
+            _move(batch_id, [Run.CHECKED], Run.RUNNING, changed=0, refused=0, actor=actor[:160])
+            BatchItem.objects.filter(batch=batch_id).update(status=BatchItem.Status.WAITING, reason="")
         ring(BATCHES)
     return get_batch(batch_id)
+
+
+def stop_batch(batch_id: UUID, *, actor: str) -> WorkflowBatch:
+    """Leave the instances alone that a batch has not come to; those that it has changed stay changed."""
+    # The fence: whoever is in the middle of a slice writes none of it.
+    stopped = WorkflowBatch.objects.filter(pk=batch_id, status=Run.RUNNING).update(
+        status=Run.STOPPED, due_at=None, ended_at=Now(), fence=F("fence") + 1, stopped_by=actor[:160]
+    )
+    batch = get_batch(batch_id)
+    if not stopped:
+        raise NotPossible(reason="Only a batch that is under way can be stopped.")
+    return batch
 
 
 def undo_batch(batch_id: UUID, *, reason: str, actor: str) -> WorkflowBatch:
@@ -94,24 +113,22 @@ def undo_batch(batch_id: UUID, *, reason: str, actor: str) -> WorkflowBatch:
     if not is_storable(reason):
         raise Invalid({"reason": [gettext("The character NUL cannot be stored.")]})
     with transaction.atomic():
-        batch = _move(
-            batch_id, WorkflowBatch.Status.DONE, WorkflowBatch.Status.UNDOING, undone_by=actor[:160], reason=reason
-        )
+        batch = _move(batch_id, [Run.DONE, Run.STOPPED], Run.UNDOING, undone_by=actor[:160], reason=reason)
         if not batch.changed:
             raise NotPossible(reason="The batch has changed nothing.")
         ring(BATCHES)
     return batch
 
 
-def _move(batch_id: UUID, before: str, after: str, **changes: Any) -> WorkflowBatch:
+def _move(batch_id: UUID, before: Sequence[str], after: str, **changes: Any) -> WorkflowBatch:
     """Begin the next run of a batch, by compare-and-set: of two that ask for it one is refused."""
-    rows = WorkflowBatch.objects.filter(pk=batch_id, status=before)
+    rows = WorkflowBatch.objects.filter(pk=batch_id, status__in=before)
     if not rows.update(status=after, due_at=Now(), ended_at=None, **changes):
         get_batch(batch_id)
         raise NotPossible(
-            reason="Only a dry run can be carried out."
-            if after == WorkflowBatch.Status.RUNNING
-            else "Only a batch that is done can be undone, once."
+            reason="Only a dry run or a stopped batch can be carried out."
+            if after == Run.RUNNING
+            else "Only a batch that is done or stopped can be undone, once."
         )
     return get_batch(batch_id)
 

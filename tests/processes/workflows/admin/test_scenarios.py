@@ -1,7 +1,10 @@
 import json
+import re
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from processes.workflows.models import WorkflowScenarios
@@ -32,11 +35,24 @@ class TestScenarios:
         assert "elements." in good.content.decode()
         bad = operator.post(f"{page}/scenarios/", write({"expect": {"status": "completed"}}), follow=True)
         assert "✗ Step 1: the instance is active, not completed." in bad.content.decode()
+        operator.cookies["django_language"] = "ru"
+        russian = operator.get(f"{page}/scenarios/").content.decode()
+        assert "✗ Шаг 1: статус экземпляра — «выполняется», а не «завершён»." in russian
+
+    def test_that_refuse_a_file_are_named_with_what_they_miss(self, page: str, operator: Client) -> None:
+        operator.post(f"{page}/scenarios/", write({"expect": {"status": "completed"}}))
+        file = SimpleUploadedFile("order.bpmn", DRAWN.read_bytes() + b"<!-- another -->")
+        answer = operator.post("/admin/workflows/workflowdefinition/upload/", {"file": file})
+        assert "“as usual”: Step 1: the instance is active, not completed." in answer.content.decode()
 
     def test_the_drawing_shows_what_nobody_tries(self, page: str, operator: Client) -> None:
         operator.post(f"{page}/scenarios/", write())
         picture = f"{page}/revisions/1/diagram.svg"
-        assert f"{picture}?coverage=1" in operator.get(f"{page}/scenarios/").content.decode()
+        shown = operator.get(f"{page}/scenarios/").content.decode()
+        assert f'href="{picture}?coverage=1"' in shown
+        # The picture comes with the page: for another call of it all scenarios would be played once more.
+        [drawn] = re.findall('src="data:image/svg\\+xml;base64,([^"]+)"', shown)
+        assert "no scenario comes here" in b64decode(drawn).decode()
         assert "no scenario comes here" in operator.get(f"{picture}?coverage=1").content.decode()
         assert "no scenario comes here" not in operator.get(picture).content.decode()
 

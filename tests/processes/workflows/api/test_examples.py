@@ -114,6 +114,8 @@ def show_batches(tour: Tour) -> None:
     run_due_batches()
     tour.show("What became of each", "GET", f"{one}/instances/?status=changed")
     tour.show("All batches", "GET", f"{BATCHES}/")
+    other = tour.call("POST", f"{BATCHES}/", {**body, "variables": {"doors": 4}, "dry_run": False})
+    tour.show("No order shall have four", "POST", f"{BATCHES}/{other['id']}/stop/")
     tour.show("They have two again", "POST", f"{one}/undo/", {"reason": "two doors are right"})
     run_due_batches()
 

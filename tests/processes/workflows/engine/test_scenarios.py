@@ -71,8 +71,8 @@ class TestPlayScenario:
             ({"passes": ["refuse"]}, "Step 2: it did not pass refuse."),
             ({"avoids": ["ship"]}, "Step 2: it passed ship."),
             ({"variables": {"amount": 6}}, "Step 2: amount is 5, not 6."),
-            ({"variables": {"sum": None}}, "Step 2: sum is None, not None."),
-            ({"tasks": []}, "Step 2: open are ship."),
+            ({"variables": {"sum": None}}, "Step 2: there is no sum."),
+            ({"tasks": []}, "Step 2: the open tasks are ship."),
         ],
     )
     def test_says_what_is_different(self, expected: dict[str, Any], failure: str) -> None:
@@ -93,8 +93,8 @@ class TestPlayScenario:
             ({"complete": "ship"}, "There is no open task at ship."),
             ({"message": "none"}, "Nothing waits for the message none."),
             ({"event": "custom.none"}, "Nothing waits for the event custom.none."),
-            ({"wait": "soon"}, "'soon' is no duration."),
-            ({"dance": True}, "Nobody can play {'dance': True}"),
+            ({"wait": "soon"}, "soon is not a duration."),
+            ({"dance": True}, 'This step cannot be played: {"dance": true}'),
         ],
     )
     def test_ends_at_what_nobody_can_play(self, step: dict[str, Any], failure: str) -> None:

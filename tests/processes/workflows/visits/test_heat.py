@@ -67,7 +67,7 @@ class TestDrawHeatMap:
 class TestDescribeFigures:
     def test_says_all_there_is(self) -> None:
         figures = ElementFigures(entered=1200, stays=2, mean=90, median=60, standing=3)
-        assert describe_figures(figures) == "entered 1,200 times, median stay 1 min, mean 1.5 min, 3 there now"
+        assert describe_figures(figures) == "entered 1,200 times, median time 1 min, mean 1.5 min, 3 there now"
 
 
 class TestFormatLength:

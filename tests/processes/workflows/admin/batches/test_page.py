@@ -12,12 +12,14 @@ from processes.workflows.services.batches import create
 from processes.workflows.services.batches.run import run_due_batches
 from tests.processes.workflows.process_files import chain, user
 from tests.processes.workflows.scene import Scene
-from tests.processes.workflows.services.batches.steps import do
+from tests.processes.workflows.services.batches.steps import do, make
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST, BATCHES = "/admin/workflows/workflowinstance/", "/admin/workflows/workflowbatch/"
 ORDER = chain("order", user("check"), user("ship"))
+LONGER = chain("order", user("check"), user("ship"), user("thank"))
+RENAMED = chain("order", user("look"), user("ship"))
 PAGE_QUERIES = 12
 
 
@@ -93,13 +95,14 @@ class TestBatch:
         ("action", "answers", "parameters"),
         [
             ("set_variables_chosen", {"variables": '{"amount": 5}'}, '{"variables":{"amount":5}}'),
-            ("migrate_chosen", {"revision": "2", "elements": '{"a": "b"}'}, '{"revision":2,"elements":{"a":"b"}}'),
+            ("migrate_chosen", {"revision": "2"}, '{"revision":2}'),
         ],
     )
     def test_asks_for_what_it_needs(
         self, scene: Scene, operator: Client, action: str, answers: dict[str, str], parameters: str
     ) -> None:
         scene.begin(ORDER)
+        scene.publish(LONGER)
         asked = text_of(begin(operator, action, "?status=active"))
         assert "Nothing is changed yet" in asked
         assert "1 instance:" in asked
@@ -108,6 +111,61 @@ class TestBatch:
         assert not WorkflowBatch.objects.exists()
         begin(operator, action, "?status=active", confirmed="yes", **answers)
         assert WorkflowBatch.objects.get().parameters == parameters
+
+    def test_a_move_asks_where_instances_continue_whose_element_is_not_there(
+        self, scene: Scene, operator: Client
+    ) -> None:
+        head = scene.begin(ORDER)
+        scene.publish(RENAMED)
+        sent = {"confirmed": "yes", "revision": "2"}
+        asked = text_of(begin(operator, "migrate_chosen", "?status=active", **sent))
+        assert "“Check” continues at" in asked
+        assert "“Ship” continues at" not in asked
+        assert '<option value="look">Look</option>' in asked
+        assert 'name="asked" value="2"' in asked
+        assert not WorkflowBatch.objects.exists()
+        begin(operator, "migrate_chosen", "?status=active", **sent, asked="2", **{"to:check": "look"})
+        batch = WorkflowBatch.objects.get()
+        assert batch.parameters == '{"revision":2,"elements":{"check":"look"}}'
+        run_due_batches()
+        page = text_of(operator.get(f"{BATCHES}{batch.pk}/change/"))
+        assert "<dt>“check” continues at</dt><dd>look</dd>" in page
+        assert "1 instance would be changed." in page
+        begin(operator, "migrate_chosen", "", head.id, **sent, asked="2")
+        run_due_batches()
+        assert "The revision has no counterpart for “Check”" in text_of(
+            operator.get(f"{BATCHES}{WorkflowBatch.objects.order_by('-id')[0].pk}/change/")
+        )
+
+    def test_a_move_is_within_one_definition_that_has_another_revision(self, scene: Scene, operator: Client) -> None:
+        scene.begin(ORDER)
+        page = text_of(begin(operator, "migrate_chosen", "?status=active"))
+        assert "The definition has no other revision." in page
+        scene.begin(chain("other", user("check")))
+        page = text_of(begin(operator, "migrate_chosen", "?status=active"))
+        assert "Choose instances of one definition" in page
+
+    def test_is_stopped_continued_and_says_by_whom(self, scene: Scene, operator: Client) -> None:
+        batch = make("terminate", scene.begin(ORDER), scene.start("order"))
+        address = f"{BATCHES}{batch.pk}/"
+        assert f'action="{address}stop/"' in text_of(operator.get(f"{address}change/"))
+        page = text_of(operator.post(f"{address}stop/", follow=True))
+        assert "0 instances have been changed. 2 were not begun." in page
+        assert "stopped by olga" in page
+        assert "Continue with 2 instances" in page
+        assert "undo/" not in page
+        operator.post(f"{address}run/")
+        run_due_batches()
+        assert "2 instances have been changed." in text_of(operator.get(f"{address}change/"))
+        assert "Only a batch that is under way can be stopped." in text_of(
+            operator.post(f"{address}stop/", follow=True)
+        )
+
+    def test_says_by_what_instances_were_chosen_as_people_say_it(self, scene: Scene, operator: Client) -> None:
+        scene.begin(ORDER)
+        begin(operator, "suspend_chosen", "?definition=order&status=active&age=-hour")
+        page = text_of(operator.get(f"{BATCHES}{WorkflowBatch.objects.get().pk}/change/"))
+        assert "status: active · definition: order · age: started within an hour" in page
 
     def test_too_many_are_refused_with_words(
         self, scene: Scene, operator: Client, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +190,7 @@ class TestBatch:
     def test_of_another_state_is_refused_with_words(self, scene: Scene, operator: Client) -> None:
         batch = do("terminate", scene.begin(ORDER))
         page = operator.post(f"{BATCHES}{batch.pk}/run/", follow=True)
-        assert "Only a dry run can be carried out." in text_of(page)
+        assert "Only a dry run or a stopped batch can be carried out." in text_of(page)
         assert operator.get(f"{BATCHES}{uuid4()}/undo/").status_code == 404
 
     def test_costs_few_queries(self, scene: Scene, operator: Client, django_assert_max_num_queries: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 
+from config.common.database.batches import write_with_retries
 from processes.workflows import selectors
 from processes.workflows.engine.runner import CommandOutcome
 from processes.workflows.errors import NotPossible
@@ -21,7 +22,7 @@ from processes.workflows.models import (
 )
 from processes.workflows.selectors import OutcomeGroup, list_outcomes
 from processes.workflows.services.batches import commands, retries, run
-from processes.workflows.services.batches.create import carry_out, undo_batch
+from processes.workflows.services.batches.create import carry_out, get_batch, stop_batch, undo_batch
 from processes.workflows.services.batches.run import run_due_batches
 from processes.workflows.services.commands import run_engine
 from processes.workflows.services.steps import CommandRequest, Step
@@ -184,6 +185,45 @@ class TestUndo:
         batch = do("terminate", *begin_many(scene, 1), dry_run=True)
         with pytest.raises(NotPossible):
             undo_batch(batch.pk, reason="", actor=ACTOR)
+
+
+class TestStop:
+    @pytest.fixture
+    def stopped(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> WorkflowBatch:
+        """A batch over three instances that was stopped after the first, by somebody who did not wait for a slice."""
+        batch = make("terminate", *begin_many(scene, 3))
+
+        def write_and_stop(write: Callable[[], Any]) -> Any:
+            written = write_with_retries(write)
+            stop_batch(batch.pk, actor="boss")
+            return written
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "SLICE", 1)
+            patch.setattr(run, "write_with_retries", write_and_stop)
+            run_due_batches()
+        return get_batch(batch.pk)
+
+    def test_leaves_the_others_alone(self, stopped: WorkflowBatch) -> None:
+        assert (stopped.status, stopped.changed, stopped.left, stopped.stopped_by) == ("stopped", 1, 2, "boss")
+        assert finish(stopped).changed == 1
+        assert WorkflowVersion.objects.filter(cause="terminate").count() == 1
+
+    def test_is_continued_with_the_others(self, stopped: WorkflowBatch) -> None:
+        done = finish(carry_out(stopped.pk, actor=ACTOR))
+        assert (done.status, done.changed, done.stopped_by) == ("done", 3, "")
+        assert WorkflowVersion.objects.filter(cause="terminate").count() == 3
+
+    def test_is_undone_where_it_has_changed_something(self, stopped: WorkflowBatch) -> None:
+        undone = finish(undo_batch(stopped.pk, reason="", actor=ACTOR))
+        assert (undone.status, undone.undone, undone.left) == ("undone", 1, 2)
+        assert set(WorkflowInstance.objects.values_list("status", flat=True)) == {"active"}
+
+    def test_only_what_changes_something_is_stopped(self, scene: Scene) -> None:
+        (head,) = begin_many(scene, 1)
+        for batch in (make("terminate", head, dry_run=True), do("terminate", head)):
+            with pytest.raises(NotPossible):
+                stop_batch(batch.pk, actor=ACTOR)
 
 
 class TestFaults:

@@ -39,7 +39,9 @@ class TestPublish:
         with pytest.raises(ScenariosFailed) as refused:
             scene.publish(chain("order", user("check"), user("pack")))
 
-        assert refused.value.data == {"failures": [{"scenario": "checked", "failure": "Step 2: open are pack."}]}
+        assert refused.value.data == {
+            "failures": [{"scenario": "checked", "failure": "Step 2: the open tasks are pack."}]
+        }
         assert WorkflowRevision.objects.count() == 1
 
     def test_one_that_does_as_expected_is_published(self, scene: Scene) -> None:

@@ -1,0 +1,158 @@
+"""What a page offers to a person is not refused to them: its links, its forms and the actions of its list.
+
+The table of pages is that of the benchmark, made from the URL resolver; each group of staff opens those it may open.
+"""
+
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test import Client
+from django.urls import Resolver404, resolve
+
+from bench.page_addresses import Page, admin_pages
+from bench.page_calls import read_first
+from bench.volume.fill import fill
+from bench.volume.sizes import Sizes
+from tests.staff import signed_in
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.django_db(databases="__all__"),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="the rows are made on PostgreSQL"),
+]
+
+ROWS = 2
+GROUPS = ("viewer", "registrar", "operator")
+LEAVING = frozenset({"logout", "set_language"})
+"""Everybody may, and whoever has left is shown nothing more."""
+REFUSED = frozenset({403, 405})
+
+
+@dataclass
+class Offer:
+    """A link, or a form with what its fields hold."""
+
+    method: str
+    address: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class Offers(HTMLParser):
+    """Collects what can be clicked on a page; a list's action is offered like a form of its own."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[Offer] = []
+        self._form: Offer | None = None
+        self._is_in_actions = False
+        self._actions: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        match tag:
+            case "a" if given.get("href"):
+                self.found.append(Offer("GET", given["href"]))
+            case "form":
+                self._form, self._actions = Offer(given.get("method", "get").upper(), given.get("action", "")), []
+            case "input" | "button" if self._form is not None and given.get("name"):
+                if given.get("type") in ("hidden", "submit", "checkbox"):
+                    self._form.fields.setdefault(given["name"], given.get("value", ""))
+                if "formaction" in given:
+                    self.found.append(Offer("POST", given["formaction"], self._form.fields))
+            case "select":
+                self._is_in_actions = given.get("name") == "action"
+            case "option" if self._is_in_actions and given.get("value"):
+                self._actions.append(given["value"])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select":
+            self._is_in_actions = False
+        if tag == "form" and self._form is not None:
+            chosen = [{"action": action} for action in self._actions] or [{}]
+            self.found += [Offer(self._form.method, self._form.address, self._form.fields | each) for each in chosen]
+            self._form = None
+
+
+def test_nothing_that_a_page_offers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The one connection of the test has all rows in its transaction.
+    monkeypatch.setattr("config.common.web.streaming.release_connections", lambda broken: None)
+    monkeypatch.setattr(socket, "getaddrinfo", find_nobody)
+    for each in connections.all():
+        with each.cursor() as cursor:
+            cursor.execute("SET idle_in_transaction_session_timeout = 0")
+    fill(Sizes.all_of(ROWS))
+    pages = [page for page in admin_pages() if page.address and not page.is_download]
+    refused = {group: list(find_refused(signed_in(group, group), pages)) for group in GROUPS}
+    assert refused == {group: [] for group in GROUPS}
+
+
+def find_nobody(*_: Any, **__: Any) -> Any:
+    """Let no page that is tried send anything to a host."""
+    raise socket.gaierror("no host is looked for")
+
+
+def find_refused(browser: Client, pages: list[Page]) -> Iterator[str]:
+    tried: set[tuple[str, ...]] = set()
+    for page in pages:
+        shown = open_page(browser, page.address)
+        for offer in Offers(shown).found if shown else ():
+            address = urljoin(page.address, offer.address)
+            route = find_route(address)
+            key = (offer.method, route, offer.fields.get("action", ""), *sorted(offer.fields))
+            if route and key not in tried:
+                tried.add(key)
+                status = take(browser, offer.method, address, offer.fields)
+                if status in REFUSED:
+                    yield f"{page.address} offers {offer.method} {address} {offer.fields.get('action', '')}: {status}"
+
+
+def open_page(browser: Client, address: str) -> str:
+    """Return the page as this person has it; empty where they may not open it, or it is none."""
+    with transaction.atomic():
+        answer = browser.get(address)
+        transaction.set_rollback(True)
+    is_page = answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html")
+    return answer.content.decode() if is_page else ""
+
+
+def find_route(address: str) -> str:
+    """Return the route of an address of ours that leads somewhere; empty for any other."""
+    if urlsplit(address).netloc:
+        return ""
+    try:
+        found = resolve(urlsplit(address).path)
+    except Resolver404:
+        return ""
+    return "" if found.url_name in LEAVING else str(found.route)
+
+
+def take(browser: Client, method: str, address: str, fields: Mapping[str, str]) -> int:
+    """Follow a link, or send a form as it stands: one that lacks something is shown again, which is no refusal."""
+    with transaction.atomic():
+        answer: Any = browser.get(address) if method == "GET" else browser.post(address, fields)
+        read_first(answer)
+        transaction.set_rollback(True)
+    return int(answer.status_code)
+
+
+class TestOffers:
+    def test_are_links_forms_and_the_actions_of_a_list(self) -> None:
+        page = (
+            '<a href="/x/">x</a><form method="post" action="/y/"><input type="hidden" name="a" value="1">'
+            '<button name="b" value="2" formaction="/z/">z</button></form><form method="post">'
+            '<select name="action"><option value="">-</option><option value="mute">Mute</option></select></form>'
+        )
+        assert [(offer.method, offer.address, offer.fields) for offer in Offers(page).found] == [
+            ("GET", "/x/", {}),
+            ("POST", "/z/", {"a": "1"}),
+            ("POST", "/y/", {"a": "1"}),
+            ("POST", "", {"action": "mute"}),
+        ]
