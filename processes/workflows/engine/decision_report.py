@@ -24,9 +24,8 @@ _PICTURES = frozenset(
 )
 
 
-def report_decisions(root: XmlElement) -> Report:
-    """Return the lists of a file of decisions that can be evaluated."""
-    report = Report()
+def report_decisions(root: XmlElement, report: Report) -> Report:
+    """Fill the lists of a file of decisions that can be evaluated; what was translated of it stands in them."""
     for child in root.children:
         name = " ".join(child.get("name").split())[:300]
         if child.name == "decision" and find_logic(child) is not None:

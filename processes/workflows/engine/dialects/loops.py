@@ -2,6 +2,7 @@
 
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.extensions import POSTERN
+from processes.workflows.engine.bpmn.loops import MAX_ROUNDS
 from processes.workflows.engine.dialects.context import Context, local_name
 from processes.workflows.engine.dialects.drafts import Draft
 from processes.workflows.engine.dialects.mappings import ask
@@ -132,7 +133,7 @@ def _name_data(context: Context, reference: str) -> str:
     return next((word for word in (context.names.get(reference, ""), reference) if is_variable(word)), "")
 
 
-NO_NUMBER = "It is a number from 1: any other has no effect."
+NO_NUMBER = f"It is a number from 1 to {MAX_ROUNDS}: any other has no effect."
 
 
 def _translate_standard(context: Context, node: Draft, loop: Draft) -> None:
@@ -143,7 +144,8 @@ def _translate_standard(context: Context, node: Draft, loop: Draft) -> None:
             context.report.draw(condition, "loopCondition", CODE, of=node)
         condition.text = text or ""
     maximum = loop.get("loopMaximum")
-    if maximum and not (maximum.isascii() and maximum.isdigit() and maximum.strip("0")):
+    is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
+    if maximum and not is_number:
         del loop.attributes["loopMaximum"]
         context.report.draw(loop, f"loopMaximum {maximum}", NO_NUMBER, of=node)
     if not loop.get("loopMaximum") and (condition is None or not condition.text):

@@ -16,6 +16,7 @@ from processes.workflows.engine.dialects.context import (
     open_file,
 )
 from processes.workflows.engine.dialects.drafts import Draft, make_draft
+from processes.workflows.engine.dialects.event_gateways import complete_event_gateways
 from processes.workflows.engine.dialects.flows import translate_flows
 from processes.workflows.engine.dialects.forms import list_forms, note_forms
 from processes.workflows.engine.dialects.identity import complete_ids, complete_process_ids
@@ -122,3 +123,4 @@ def _translate_process(context: Context, process: Draft) -> None:
         translate_flows(context, scope)
         split_multiple(context, scope)
         ask_workers(context, scope)
+        complete_event_gateways(context, scope)

@@ -74,6 +74,9 @@ def _translate_decision(context: Context, node: Draft) -> bool:
             node.attributes[attribute] = "${" + value + "}"
         elif not is_key(text.rpartition(":")[2]):
             return False
+    for called in [child for child in node.extensions() if (child.space, child.name) == (ZEEBE, "calledDecision")]:
+        if not _translate_called_decision(context, node, called):
+            return False
     for attribute in list(node.attributes):
         local, value = attribute.rpartition("}")[2], node.get(attribute)
         is_wrong = (local == "resultVariable" and not is_variable(value)) or (
@@ -83,6 +86,21 @@ def _translate_decision(context: Context, node: Draft) -> bool:
             del node.attributes[attribute]
             context.report.draw(node, f"{local} {value}", NOT_KNOWN)
     translate_binding(context, node)
+    return True
+
+
+def _translate_called_decision(context: Context, node: Draft, called: Draft) -> bool:
+    key, result = called.get("decisionId"), called.get("resultVariable")
+    if key.startswith("="):
+        value = context.translate(called, key, "zeebe:calledDecision", of=node)
+        if value is None:
+            return False
+        called.attributes["decisionId"] = f"={value}"
+    elif not is_key(key):
+        return False
+    if result and not is_variable(result):
+        del called.attributes["resultVariable"]
+        context.report.draw(called, f"resultVariable {result}", NOT_KNOWN, of=node)
     return True
 
 

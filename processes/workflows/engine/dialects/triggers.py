@@ -121,7 +121,9 @@ def _rewrite_timer(context: Context, node: Draft, timer: Draft) -> None:
     if timer.text.startswith("R"):
         timer.text = re.sub(r"\s*/\s*", "/", timer.text)
     cycle, _, repeated = timer.text.partition("###")
-    if (length := _write_length(repeated or cycle)) is not None:
+    if repeated.isascii() and repeated.isdigit():
+        repeated += "ms"
+    if (length := write_length(repeated or cycle)) is not None:
         timer.text = length if timer.name == "timeDuration" else f"R/{length}"
     elif match := _ENDED.fullmatch(timer.text):
         timer.text = match[1]
@@ -132,7 +134,8 @@ def _rewrite_timer(context: Context, node: Draft, timer: Draft) -> None:
         context.report.translate(timer, timer.name, before, timer.text, of=node)
 
 
-def _write_length(text: str) -> str | None:
+def write_length(text: str) -> str | None:
+    """Write a length such as 1d12h or 500ms in ISO 8601; None where the text is none."""
     match = _LENGTH.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         return None

@@ -20,8 +20,11 @@ DMN = (
     "http://www.omg.org/spec/DMN/20151101",
     "http://www.omg.org/spec/DMN/20153011",
     "http://www.omg.org/spec/DMN/20191111/MODEL/",
+    "http://www.omg.org/spec/DMN/20151101/dmn11.xsd",
+    "http://www.omg.org/spec/DMN/20151130",
+    "https://www.omg.org/spec/DMN/20240513/MODEL/",
 )
-"""DMN 1.1, 1.2, 1.3, 1.4 and 1.5, and as other tools write these: what is read of a file is the same in all of them."""
+"""DMN 1.1, 1.2, 1.3, 1.4, 1.5 and 1.6, and as other tools write these: what is read of a file is the same in all of them."""
 MAX_DECISIONS = 200
 """With the business knowledge models of the file."""
 
