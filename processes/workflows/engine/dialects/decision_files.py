@@ -2,6 +2,7 @@
 
 from processes.workflows.engine.bpmn.file import is_key
 from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.dialects.bindings import translate_version_tag
 from processes.workflows.engine.dialects.drafts import Draft, make_draft
 from processes.workflows.engine.dialects.identity import make_key
 from processes.workflows.engine.dialects.report import Drawn, Report, Translated
@@ -20,6 +21,7 @@ def translate_decision_file(root: XmlElement) -> tuple[XmlElement, Report]:
     for place, element in enumerate(elements, start=1):
         if not element.id:
             _name(element, f"{element.name}-{place}", ids, report)
+        translate_version_tag(report, element)
     language = draft.get("expressionLanguage")
     decisions = [each for each in elements if each.name == "decision" and _find_logic(each)]
     in_code = [each for each in decisions if _is_code(each, language)]

@@ -26,8 +26,11 @@ def translate_loop(context: Context, node: Draft) -> None:
 def _translate_zeebe(context: Context, node: Draft, loop: Draft) -> None:
     for found in take_elements(loop, "loopCharacteristics", zeebe=True):
         _set_collection(context, node, loop, "zeebe:inputCollection", found.get("inputCollection"))
-        if is_variable(found.get("inputElement")):
-            loop.add("inputDataItem", name=found.get("inputElement"))
+        item = found.get("inputElement")
+        if is_variable(item):
+            loop.add("inputDataItem", name=item)
+        elif item:
+            context.report.draw(found, f"zeebe:inputElement {item}", NO_VARIABLE, of=node)
         if is_variable(found.get("outputCollection")):
             loop.add("loopDataOutputRef", found.get("outputCollection"))
             value = context.translate(found, found.get("outputElement"), "zeebe:outputElement", of=node)
@@ -39,13 +42,15 @@ def _translate_zeebe(context: Context, node: Draft, loop: Draft) -> None:
 
 def _translate_delegate(context: Context, node: Draft, loop: Draft) -> None:
     what, collection = take_attribute(loop, "collection")
-    _, item = take_attribute(loop, "elementVariable")
+    item_name, item = take_attribute(loop, "elementVariable")
     if collection:
         loop.drop(lambda child: child.name == "loopDataInputRef")
         _set_collection(context, node, loop, what, collection)
     if item and is_variable(item):
         loop.drop(lambda child: child.name == "inputDataItem")
         loop.add("inputDataItem", name=item)
+    elif item:
+        context.report.draw(loop, f"{item_name} {item}", NO_VARIABLE, of=node)
     index_name, index = take_attribute(loop, "elementIndexVariable")
     if index:
         context.report.draw(loop, index_name, INDEX, of=node)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, is_true
 from processes.workflows.engine.bpmn.outline import MAX_FLOWS, MAX_NESTED, MAX_NODES
 from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.dialects.bindings import translate_version_tag
 from processes.workflows.engine.dialects.context import (
     ACTIVITIES,
     EVENTS,
@@ -57,6 +58,8 @@ def translate_process_file(root: XmlElement) -> TranslatedFile:
     if not chosen or any(_is_too_large(process) for process in chosen) or len(chosen) > MAX_PROCESSES:
         return TranslatedFile((root,), context.report)  # refused where it is parsed, with the reason
     complete_process_ids(context, processes)
+    for process in chosen:
+        translate_version_tag(context.report, process)
     for process in processes:
         if process not in chosen:
             note_undrawn(context, process)

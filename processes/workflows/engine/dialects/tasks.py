@@ -140,7 +140,7 @@ def _translate_delegate(context: Context, node: Draft) -> None:
         return
     code_name, code = take_attribute(node, "class", "delegateExpression", "decisionRef", "decisionTableReferenceKey")
     connectors = take_elements(node, "connector")
-    take_attribute(node, "resultVariable", "resultVariableName")
+    _draw_result(context, node)
     if connectors:
         identity = next((child.text for child in connectors[0].children if child.name == "connectorId"), "")
         make_external(context, node, "connector", identity)
@@ -153,6 +153,15 @@ def _translate_delegate(context: Context, node: Draft) -> None:
         make_external(context, node, node.name, node.get("implementation") or node.get("operationRef"))
     for field in take_elements(node, "field"):
         _translate_field(context, node, field)
+
+
+def _draw_result(context: Context, node: Draft) -> None:
+    what, value = take_attribute(node, "resultVariable", "resultVariableName")
+    if what:
+        context.report.draw(node, f"{what} {value}".strip(), RESULT)
+
+
+RESULT = "A worker names the variables that it returns."
 
 
 def _translate_field(context: Context, node: Draft, field: Draft) -> None:
@@ -200,7 +209,7 @@ def _translate_script(context: Context, node: Draft) -> None:
         return
     if _translate_single(context, node, text, language):
         return
-    take_attribute(node, "resultVariable", "resultVariableName", "autoStoreVariables")
+    _draw_result(context, node)
     node.drop(lambda child: child.name == "script")
     definition = take_elements(node, "taskDefinition", zeebe=True)
     topic = definition[0].get("type") if definition else ""

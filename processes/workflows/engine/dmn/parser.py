@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from processes.workflows.engine.bpmn.extensions import POSTERN
 from processes.workflows.engine.bpmn.file import MAX_NAME, SourceFile, Subject, is_key, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Definition
@@ -61,6 +62,7 @@ def parse_dmn_root(root: XmlElement) -> tuple[Definition, ...]:
             key=key,
             name=known[key].name,
             kind="dmn",
+            version_tag=found.decisions[key].get(f"{{{POSTERN}}}versionTag")[:MAX_NAME],
             scopes={},
             nodes={},
             flows={},

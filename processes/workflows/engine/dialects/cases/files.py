@@ -7,11 +7,13 @@ from processes.workflows.engine.bpmn.file import MAX_NAME
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.cmmn.file import CMMN
 from processes.workflows.engine.cmmn.outline import KINDS
+from processes.workflows.engine.dialects.bindings import translate_version_tag
 from processes.workflows.engine.dialects.cases.rules import translate_rules
 from processes.workflows.engine.dialects.cases.sentries import drop_unknown, settle_items, settle_parts
 from processes.workflows.engine.dialects.cases.tasks import translate_case_task
 from processes.workflows.engine.dialects.context import Context, open_file
 from processes.workflows.engine.dialects.drafts import Draft, make_draft
+from processes.workflows.engine.dialects.forms import note_forms
 from processes.workflows.engine.dialects.identity import complete_process_ids
 from processes.workflows.engine.dialects.leftovers import note_case_leftovers
 from processes.workflows.engine.dialects.process_files import MAX_PROCESSES, TranslatedFile
@@ -40,6 +42,7 @@ def translate_case_file(root: XmlElement) -> TranslatedFile:
         return TranslatedFile((root,), context.report)
     complete_process_ids(context, cases)
     for case in cases:
+        translate_version_tag(context.report, case)
         for model in list(case.all("casePlanModel")):
             _translate_model(context, case, model)
         _name_file_items(context, case)
@@ -66,6 +69,8 @@ def _translate_model(context: Context, case: Draft, model: Draft) -> None:
                 translate_case_task(context, definition)
                 _name_performer(context, case, definition)
                 translate_people(context, definition)
+                if definition.name == "humanTask":
+                    note_forms(context, definition, {})
         empty |= _translate_sentries(context, stage, exits)
     translate_case_task(context, model)
     for stage in stages:

@@ -9,7 +9,7 @@ from processes.workflows.engine.dialects.bindings import translate_binding
 from processes.workflows.engine.dialects.context import Context
 from processes.workflows.engine.dialects.drafts import Draft
 from processes.workflows.engine.dialects.identity import make_key
-from processes.workflows.engine.dialects.tasks import CODE, NOT_KNOWN
+from processes.workflows.engine.dialects.tasks import CODE, NOT_KNOWN, RESULT
 from processes.workflows.engine.dialects.triggers import write_length
 from processes.workflows.engine.dialects.vendors import (
     add_extension,
@@ -60,8 +60,12 @@ def _translate_task(context: Context, element: Draft) -> None:
     code_name, code = take_attribute(
         element, "class", "delegateExpression", "expression", "decisionRef", "decisionTableReferenceKey"
     )
-    take_attribute(element, "resultVariableName", "resultVariable", "scriptFormat")
-    take_elements(element, "field", "taskParameter")
+    for name in ("resultVariableName", "resultVariable", "scriptFormat"):
+        result_name, result = take_attribute(element, name)
+        if result_name:
+            context.report.draw(element, f"{result_name} {result}".strip(), RESULT)
+    for field in take_elements(element, "field", "taskParameter"):
+        context.report.draw(field, f"field {field.get('name')}", CODE, of=element)
     what, value = topic_name or code_name or before, topic or code or kind
     is_work = bool(value) or before == "decisionTask"
     element.name = "humanTask"

@@ -37,7 +37,7 @@ class ForeignPlayer(Player):
             happened.add(outcome)
         return happened
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key == "callee":
             return parse_definition(CALLEE), 1
         return parse_definition(ALL[self.key].source), 1

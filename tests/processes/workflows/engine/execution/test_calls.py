@@ -23,7 +23,7 @@ def run(source: bytes, others: list[bytes], **variables: Any) -> InstanceState:
     known = [parse_file(other).definitions[0] for other in others]
     caller = parse_file(source).definitions[0]
 
-    def library(key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key == caller.key:
             return caller, 1
         number = len(known) if revision is None else revision
@@ -73,7 +73,7 @@ class TestCallActivity:
         binding = 'camunda:calledElementBinding="version" camunda:calledElementVersion="1"'
         caller = parse_file(ForeignFile(chain(f'<callActivity id="c" calledElement="callee" {binding}/>'), "").source)
 
-        def library(key: str, revision: int | None) -> tuple[Definition, int]:
+        def library(key: str, revision: int | str | None) -> tuple[Definition, int]:
             if key == "callee" and revision is None:
                 raise LookupError(key)  # it belongs to another enterprise
             return (parse_file(callee("first")) if key == "callee" else caller).definitions[0], 1
