@@ -55,13 +55,16 @@ def _name_caught(context: Context, node: Draft, definition: Draft) -> None:
     """Let an error be written into the variables that the event which catches it names."""
     for theirs, ours in (("errorCodeVariable", "codeVariable"), ("errorMessageVariable", "messageVariable")):
         what, value = take_attribute(definition, theirs)
-        if value and not is_variable(value):
+        if value and node.name == "endEvent":
+            context.report.draw(definition, f"{what} {value}", NOT_CAUGHT, of=node)
+        elif value and not is_variable(value):
             context.report.draw(definition, f"{what} {value}", NO_VARIABLE, of=node)
         elif value:
             definition.attributes[f"{{{POSTERN}}}{ours}"] = value
             context.report.translate(definition, what, value, f"postern:{ours}", of=node)
 
 
+NOT_CAUGHT = "An error is written to variables where it is caught."
 NO_VARIABLE = "The name of a variable is one word of letters and digits."
 
 

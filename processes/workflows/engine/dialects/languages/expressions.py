@@ -28,9 +28,7 @@ def is_evaluated(language: str) -> bool:
     return any(word in language.lower() for word in (*_JAVA, "feel"))
 
 
-def translate_expression(
-    text: str, *, language: str = "", is_feel: bool = False, is_formal: bool = False
-) -> Outcome:
+def translate_expression(text: str, *, language: str = "", is_feel: bool = False, is_formal: bool = False) -> Outcome:
     """Translate an expression; `is_feel` says that the file's tool writes FEEL, whose lists begin at 1.
 
     One that is not marked as formal may be said in words, which somebody else has to judge.

@@ -76,7 +76,9 @@ class TestCallActivity:
             run(ForeignFile(chain(call), "").source, [callee("first", 'camunda:versionTag="a"')], tag=tag)
 
     def test_zeebe_tags_and_binds(self) -> None:
-        tagged = callee("first").replace(b"<startEvent", extended('<zeebe:versionTag value="1.0"/>').encode() + b"<startEvent", 1)
+        tagged = callee("first").replace(
+            b"<startEvent", extended('<zeebe:versionTag value="1.0"/>').encode() + b"<startEvent", 1
+        )
         call = extended('<zeebe:calledElement processId="callee" bindingType="versionTag" versionTag="1.0"/>')
         source = ForeignFile(chain(f'<callActivity id="c">{call}</callActivity>'), "").source
         assert opened(run(source, [tagged, callee("second")])) == ["first"]
@@ -126,18 +128,21 @@ class TestDecision:
         written = next(iter(state["scopes"].values()))["variables"]["r"]
         assert (written if answer == 1 else written[0]["answer"]) == answer
 
-
     @pytest.mark.parametrize("tag", ['camunda:versionTag="a"', 'operaton:versionTag="a"'])
     def test_evaluates_the_one_with_the_tag(self, tag: str) -> None:
         task = (
             '<businessRuleTask id="t" camunda:decisionRef="callee" camunda:resultVariable="r"'
             ' camunda:decisionRefBinding="versionTag" camunda:decisionRefVersionTag="a"/>'
         )
-        tagged = DMN.format(1).replace("<decision ", f"<decision {tag} ", 1).replace(
-            "<definitions ",
-            '<definitions xmlns:camunda="http://camunda.org/schema/1.0/dmn"'
-            ' xmlns:operaton="http://operaton.org/schema/1.0/dmn" ',
-            1,
+        tagged = (
+            DMN.format(1)
+            .replace("<decision ", f"<decision {tag} ", 1)
+            .replace(
+                "<definitions ",
+                '<definitions xmlns:camunda="http://camunda.org/schema/1.0/dmn"'
+                ' xmlns:operaton="http://operaton.org/schema/1.0/dmn" ',
+                1,
+            )
         )
         source = ForeignFile(chain(task, '<userTask id="u"/>'), "").source
         state = run(source, [tagged.encode(), DMN.format(2).encode()])
