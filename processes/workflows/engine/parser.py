@@ -84,7 +84,7 @@ def identify_file(source: bytes) -> FileIdentity | None:
         return None
     if root.space in DMN:
         kind, holder = "dmn", "decision"
-    elif root.space == BPMN:
+    elif root.space in (BPMN, OLDER_BPMN):
         kind, holder = "bpmn", "process"
     elif root.space.startswith(_ANY_CMMN):
         kind, holder = "cmmn", "case"

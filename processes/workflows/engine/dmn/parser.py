@@ -25,7 +25,7 @@ DMN = (
     "http://www.omg.org/spec/DMN/20151130",
     "https://www.omg.org/spec/DMN/20240513/MODEL/",
 )
-"""DMN 1.1, 1.2, 1.3, 1.4, 1.5 and 1.6, and as other tools write these: what is read of a file is the same in all of them."""
+"""DMN 1.1 to 1.6, and as other tools write these: what is read of a file is the same in all of them."""
 MAX_DECISIONS = 200
 """With the business knowledge models of the file."""
 

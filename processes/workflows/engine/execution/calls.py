@@ -25,7 +25,7 @@ def call_definition(
     variables: Variables | None = None,
     revision: RevisionChoice | None = None,
 ) -> None:
-    """Begin a definition, owned by a token or an item of the scope `caller`: its newest revision, or the one that is chosen.
+    """Begin a definition, owned by a token or an item of the scope `caller`: its newest revision, or the one chosen.
 
     It is given these variables; without any, a copy of all that are visible.
     """

@@ -37,7 +37,8 @@ ODD: dict[str, ForeignFile] = {
     ),
     "tasks behind a gateway": ForeignFile(
         _behind_gateway('<userTask id="yes" name="Accept"/>', '<userTask id="no" name="Refuse"/>'),
-        "start -> begin .. no~waits yes~waits\nmessage Accept -> g yes~waits .. yes\ncomplete yes -> yes x == completed",
+        "start -> begin .. no~waits yes~waits\nmessage Accept -> g yes~waits .. yes\n"
+        "complete yes -> yes x == completed",
     ),
     "a link behind a gateway": ForeignFile(
         _behind_gateway(
@@ -55,8 +56,8 @@ ODD: dict[str, ForeignFile] = {
     "a name in backquotes": ForeignFile(choice("=`a b` = 1"), "start -> begin way .. way~asks"),
     "a timer in words": ForeignFile(
         chain(
-            '<intermediateCatchEvent id="c" name="Friday"><timerEventDefinition><timeDate>next Friday at noon</timeDate>'
-            "</timerEventDefinition></intermediateCatchEvent>"
+            '<intermediateCatchEvent id="c" name="Friday"><timerEventDefinition>'
+            "<timeDate>next Friday at noon</timeDate></timerEventDefinition></intermediateCatchEvent>"
         ),
         "start -> begin .. c\nmessage Friday -> c done == completed",
     ),

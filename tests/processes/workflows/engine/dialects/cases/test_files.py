@@ -231,7 +231,7 @@ class TestPeople:
 
 
 class TestWhatPointsNowhere:
-    """Cases as people draw them: on-parts without an event, items without a definition, definitions shared by stages."""
+    """Cases as people draw them: on-parts without an event, items without a definition, shared definitions."""
 
     def lists(self, body: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         report = parse_file(case(body)).report
@@ -272,7 +272,8 @@ class TestWhatPointsNowhere:
         assert [element for element, _ in self.lists(body)[0]] == ["s"]
 
     def test_an_item_of_nothing_is_only_drawn(self) -> None:
-        body = f'{item("a")}<planItem id="x"/><planItem id="y" definitionRef="gone"/><humanTask id="a"/><manualTask id="m"/>'
+        body = f'{item("a")}<planItem id="x"/><planItem id="y" definitionRef="gone"/><humanTask id="a"/>'
+        body += '<manualTask id="m"/>'
         assert set(CaseRun(case(body)).states()) == {"plan", "a-item"}
         assert set(self.lists(body)[0]) == {("x", "planItem"), ("y", "planItem"), ("m", "manualTask")}
 
