@@ -110,6 +110,9 @@ class RevisionSerializer(RevisionKeySerializer):
     at = TimestampField()
     actor = serializers.CharField()
     executable = serializers.BooleanField()
+    version_tag = serializers.CharField(
+        allow_blank=True, help_text=_("what its author calls this version; definitions may call it by this")
+    )
 
 
 class RevisionListSerializer(serializers.Serializer[Any]):

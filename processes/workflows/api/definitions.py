@@ -275,4 +275,5 @@ def _revision(revision: WorkflowRevision) -> dict[str, Any]:
         "at": format_time(revision.created_at),
         "actor": revision.actor,
         "executable": revision.is_executable,
+        "version_tag": revision.version_tag,
     }

@@ -1,5 +1,6 @@
 """What becomes of a file of decisions: what is evaluated, and what is only drawn."""
 
+from processes.workflows.engine.bpmn.extensions import POSTERN
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.dialects.report import Drawn, Report
 from processes.workflows.engine.dialects.vendors import PREFIXES, QUIET, get_prefix
@@ -24,9 +25,8 @@ _PICTURES = frozenset(
 )
 
 
-def report_decisions(root: XmlElement) -> Report:
-    """Return the lists of a file of decisions that can be evaluated."""
-    report = Report()
+def report_decisions(root: XmlElement, report: Report) -> Report:
+    """Fill the lists of a file of decisions that can be evaluated; what was translated of it stands in them."""
     for child in root.children:
         name = " ".join(child.get("name").split())[:300]
         if child.name == "decision" and find_logic(child) is not None:
@@ -59,4 +59,4 @@ def _note_foreign(report: Report, element: XmlElement, name: str) -> None:
         rest += [child for child in each.children if child.space == element.space]
 
 
-_VENDORS = frozenset({*PREFIXES, "http://camunda.org/schema/1.0/dmn", "http://flowable.org/dmn"})
+_VENDORS = frozenset(PREFIXES) - {POSTERN}

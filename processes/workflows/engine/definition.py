@@ -202,6 +202,14 @@ class ResultMapping(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class RevisionChoice:
+    """Which revision of a definition is called: by its number, or the newest one with a version tag."""
+
+    expression: Expression
+    is_tag: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionCall:
     """The decision that a task evaluates, and what becomes of its result."""
 
@@ -211,8 +219,8 @@ class DecisionCall:
     variable: str = ""
     """Empty: each output is written under its own name."""
     mapping: ResultMapping = ResultMapping.RESULT
-    revision: Expression | None = None
-    """Gives the number of the revision that is evaluated; None: the newest."""
+    revision: RevisionChoice | None = None
+    """None: the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +281,8 @@ class Node:
     """Of a call activity, a process or a case task: the key of the definition."""
     called_by: Expression | None = None
     """Of a call activity: gives the key, when the file does not name it."""
-    revision: Expression | None = None
-    """Of what calls a definition: gives the number of its revision; None: the newest."""
+    revision: RevisionChoice | None = None
+    """Of what calls a definition; None: its newest revision."""
     decision: DecisionCall | None = None
     """Of a business rule or decision task."""
     is_for_compensation: bool = False
@@ -317,6 +325,8 @@ class Definition:
     """Of a case; its nodes are its plan items, its scopes the case, its plan model and its stages."""
     decision: DecisionModel | None = None
     """Of a decision, which has neither nodes nor scopes."""
+    version_tag: str = ""
+    """What its author calls this version: a revision can be called by it."""
     upstream: dict[tuple[str, frozenset[str]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -11,6 +11,7 @@ from processes.workflows.engine.decision_report import report_decisions
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.dialects.cases.files import OLDER as OLDER_CMMN
 from processes.workflows.engine.dialects.cases.files import translate_case_file
+from processes.workflows.engine.dialects.decision_files import translate_decision_file
 from processes.workflows.engine.dialects.process_files import OLDER as OLDER_BPMN
 from processes.workflows.engine.dialects.process_files import TranslatedFile, translate_process_file
 from processes.workflows.engine.dialects.report import Report
@@ -30,7 +31,8 @@ def parse_file(source: bytes) -> ParsedFile:
     """Parse every process, case or decision of a file that can be run; InvalidDefinition lists what is wrong."""
     root = parse_xml(source)
     if root.space in DMN:
-        return ParsedFile(parse_dmn_root(root), report_decisions(root))
+        root, report = translate_decision_file(root)
+        return ParsedFile(parse_dmn_root(root), report_decisions(root, report))
     translated = _translate(root)
     parse = parse_bpmn_root if root.space in (BPMN, OLDER_BPMN) else parse_cmmn_root
     definitions: list[Definition] = []
@@ -82,7 +84,7 @@ def identify_file(source: bytes) -> FileIdentity | None:
         return None
     if root.space in DMN:
         kind, holder = "dmn", "decision"
-    elif root.space == BPMN:
+    elif root.space in (BPMN, OLDER_BPMN):
         kind, holder = "bpmn", "process"
     elif root.space.startswith(_ANY_CMMN):
         kind, holder = "cmmn", "case"

@@ -132,7 +132,7 @@ class _Player:
         self._state = outcome.state
         self.played.path += [element for what, element in outcome.trace if what == "enter"]
 
-    def _library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def _library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return (self._definition, 0) if key == self._definition.key else self._others(key, revision)
 
     def _find(self, part: str, element: str, what: str) -> str:

@@ -50,6 +50,8 @@ class WorkflowRevision(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     is_executable = models.BooleanField(_("executable"), default=True)
     """Else it is kept to look at: no instance starts with it."""
+    version_tag = models.CharField(_("version tag"), max_length=200, blank=True, default="", editable=False)
+    """What the author of the file calls this version: other definitions may call it by this."""
     counted_from = models.DateTimeField(null=True, editable=False)
     """Since when the visits of its elements are counted: what stood somewhere before is not known to their totals."""
     actor = models.CharField(_("who"), max_length=160, blank=True)

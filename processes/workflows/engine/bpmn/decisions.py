@@ -6,14 +6,15 @@
 - `decisionTableReferenceKey` or `decisionRef` of Flowable and Activiti, as an attribute or as a `field`.
 
 Without a variable each output is written under its own name. The newest revision is evaluated, or the one that
-`postern:revision` gives the number of.
+`postern:revision` gives the number of, or the newest one with the version tag that `postern:tag` gives.
 """
 
 from dataclasses import replace
 
 from processes.workflows.engine.bpmn.assignments import is_variable
-from processes.workflows.engine.bpmn.extensions import Extensions, read_value
+from processes.workflows.engine.bpmn.extensions import Extensions
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
+from processes.workflows.engine.bpmn.revisions import read_revision
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import DecisionCall, ResultMapping
 
@@ -24,10 +25,8 @@ _MAPPINGS = {mapping.value: mapping for mapping in ResultMapping} | {"": ResultM
 
 def read_decision_call(subject: Subject, extensions: Extensions) -> DecisionCall | None:
     """Return the decision that an element calls; None where it names none."""
-    call, revision = _read_call(subject, extensions), extensions.find("revision")
-    if call is None or revision is None:
-        return call
-    return replace(call, revision=subject.compile(read_value(revision), revision))
+    call = _read_call(subject, extensions)
+    return None if call is None else replace(call, revision=read_revision(subject, extensions))
 
 
 def _read_call(subject: Subject, extensions: Extensions) -> DecisionCall | None:

@@ -12,6 +12,7 @@ from processes.workflows.engine.bpmn.loops import read_loop
 from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
 from processes.workflows.engine.bpmn.people import PEOPLE, read_people
 from processes.workflows.engine.bpmn.retries import read_retries
+from processes.workflows.engine.bpmn.revisions import CHOICES, read_revision
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import BpmnEvent, Flow, Node, NodeKind
 
@@ -28,7 +29,7 @@ def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: s
     extensions = read_extensions(subject, *definitions, known=_EXTENSIONS.get(kind, frozenset()))
     decision = read_decision_call(subject, extensions) if kind is NodeKind.BUSINESS_RULE_TASK else None
     handler, topic = _read_handler(subject, kind, extensions) if decision is None else ("", "")
-    called_by, revision = extensions.find("called"), extensions.find("revision")
+    called_by = extensions.find("called")
     _refuse_instantiation(subject, outline)
     return Node(
         id=element.id,
@@ -54,7 +55,7 @@ def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: s
         form=read_form(subject, extensions) if kind is NodeKind.USER_TASK else (),
         called=_read_called(subject, extensions) if kind is NodeKind.CALL_ACTIVITY else "",
         called_by=subject.compile(read_value(called_by), called_by) if called_by is not None else None,
-        revision=subject.compile(read_value(revision), revision) if revision is not None and decision is None else None,
+        revision=read_revision(subject, extensions) if decision is None else None,
         decision=decision,
         people=read_people(subject, extensions, lane=outline.find_lane(element.id)) if kind in _FOR_PEOPLE else None,
         is_for_compensation=kind in ACTIVITIES and is_true(element.get("isForCompensation")),
@@ -111,8 +112,8 @@ _EXTENSIONS = {
     NodeKind.SERVICE_TASK: _MAPPED | {"handler", "topic", "retry"},
     NodeKind.SEND_TASK: _MAPPED | {"handler", "topic", "retry", "correlation"},
     NodeKind.SUB_PROCESS: _MAPPED,
-    NodeKind.CALL_ACTIVITY: _MAPPED | {"called", "revision"},
-    NodeKind.BUSINESS_RULE_TASK: _MAPPED | {"handler", "topic", "retry", "decision", "result", "revision"},
+    NodeKind.CALL_ACTIVITY: _MAPPED | CHOICES | {"called"},
+    NodeKind.BUSINESS_RULE_TASK: _MAPPED | {"handler", "topic", "retry", "decision", "result"} | CHOICES,
     NodeKind.SCRIPT_TASK: frozenset({"assign"}),
     NodeKind.USER_TASK: PEOPLE | _MAPPED | {"form"},
     NodeKind.MANUAL_TASK: PEOPLE,

@@ -6,6 +6,7 @@ from processes.workflows.engine.bpmn.compensation import find_compensations
 from processes.workflows.engine.bpmn.file import BPMN, SourceFile, Subject, is_key, is_true, quote, read_file
 from processes.workflows.engine.bpmn.nodes import read_flow, read_name, read_node
 from processes.workflows.engine.bpmn.outline import KINDS, outline_process
+from processes.workflows.engine.bpmn.revisions import read_version_tag
 from processes.workflows.engine.bpmn.validation import validate_process
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
 from processes.workflows.engine.definition import Definition, Node, NodeKind
@@ -55,6 +56,7 @@ def _read_process(process: XmlElement, file: SourceFile) -> Definition:
         key=process.id,
         name=read_name(Subject(process, file)) or process.id,
         kind="bpmn",
+        version_tag=read_version_tag(Subject(process, file)),
         scopes=outline.scopes,
         nodes=nodes,
         flows={flow: read_flow(flow, outline) for flow in outline.flows},

@@ -62,7 +62,14 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _DECLARATION = re.compile(r"""\s*<\?xml\s[^>]{0,200}?\?>""")
 _ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,150}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 # Python's codecs include compressors and UTF-7: only plain character sets may be declared.
-_ENCODINGS = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-5", "iso8859-15", "cp1251", "cp1252", "koi8-r"})
+_ENCODINGS = frozenset(
+    {"utf-8", "ascii", "koi8-r", "mac-roman"}
+    | {f"iso8859-{part}" for part in (1, 2, 5, 7, 9, 15)}
+    | {f"cp{page}" for page in (1250, 1251, 1252, 1253, 1254)}
+    | {"gbk", "gb2312", "gb18030", "big5", "shift_jis", "cp932", "euc_jp", "euc_kr"}
+)
+_WIDE = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
+"""How a file in UTF-16 begins that has no byte order mark."""
 _BEFORE_ROOT = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _NO_DOCTYPE = "A DOCTYPE is not allowed."
 _CHUNK = 16_384
@@ -76,6 +83,7 @@ def _invalid(message: str, line: int = 0) -> InvalidDefinition:
 def _decode(source: bytes) -> str:
     """Decode by byte order mark or declaration, and blank the declaration out: the parser always gets UTF-8."""
     encoding, mark = next(((name, mark) for mark, name in _BOMS if source.startswith(mark)), ("", b""))
+    encoding = encoding or next((name for begin, name in _WIDE if source.startswith(begin)), "")
     try:
         text = source[len(mark) :].decode(encoding or _declared_encoding(source))
     except UnicodeDecodeError as error:
@@ -94,6 +102,9 @@ def _declared_encoding(source: bytes) -> str:
         encoding = codecs.lookup(declared).name
     except LookupError:
         encoding = ""
+    if encoding == "utf-16":
+        # Read so far byte by byte, it is not in UTF-16: programs write texts of theirs out with this declaration.
+        return "utf-8"
     if encoding not in _ENCODINGS:
         raise _invalid(f"The encoding {declared} is not supported: save the file as UTF-8.")
     return encoding

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 from processes.workflows.engine.bpmn.assignments import read_inputs, read_outputs
 from processes.workflows.engine.bpmn.decisions import read_decision_call
-from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions, read_value
+from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions
 from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
 from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.people import PEOPLE, read_people
+from processes.workflows.engine.bpmn.revisions import CHOICES, read_revision
 from processes.workflows.engine.bpmn.timers import find_literal_kind, read_timer_text
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
@@ -20,6 +21,7 @@ from processes.workflows.engine.definition import (
     DecisionCall,
     FormField,
     NodeKind,
+    RevisionChoice,
     TaskPeople,
     TimerKind,
     Trigger,
@@ -64,7 +66,7 @@ class PlanItemDefinition:
     topic: str = ""
     inputs: tuple[Assignment, ...] = ()
     outputs: tuple[Assignment, ...] = ()
-    revision: Expression | None = None
+    revision: RevisionChoice | None = None
 
 
 def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryReader) -> PlanItemDefinition:
@@ -72,7 +74,6 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
     extensions = read_extensions(subject, known=_EXTENSIONS.get(kind, frozenset()))
-    revision = extensions.find("revision") if kind in _CALLED else None
     form, people = _read_form(subject, kind, extensions)
     return PlanItemDefinition(
         name=read_name(subject),
@@ -82,7 +83,7 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
         topic=extensions.value("topic") or element.id,
         inputs=read_inputs(subject, extensions),
         outputs=read_outputs(subject, extensions),
-        revision=None if revision is None else subject.compile(read_value(revision), revision),
+        revision=read_revision(subject, extensions) if kind in _CALLED else None,
         event=read_timer_event(subject) if is_timer else None,
         triggers=read_start_trigger(subject, reader) if is_timer else (),
         called=called,
@@ -94,12 +95,12 @@ def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryRead
     )
 
 
-_PASSED = frozenset({"input", "output", "revision"})
+_PASSED = CHOICES | {"input", "output"}
 _EXTENSIONS = {
     NodeKind.HUMAN_TASK: PEOPLE | {"form", "handler", "topic"},
     NodeKind.PROCESS_TASK: _PASSED,
     NodeKind.CASE_TASK: _PASSED,
-    NodeKind.DECISION_TASK: frozenset({"decision", "result", "revision"}),
+    NodeKind.DECISION_TASK: CHOICES | {"decision", "result"},
 }
 
 

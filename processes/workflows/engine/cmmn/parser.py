@@ -2,6 +2,7 @@
 
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name
+from processes.workflows.engine.bpmn.revisions import read_version_tag
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
 from processes.workflows.engine.case_plan import CasePlan
 from processes.workflows.engine.cmmn.file import CMMN, read_file
@@ -74,6 +75,7 @@ def _read_case(case: XmlElement, model: XmlElement, outline: CaseOutline) -> tup
         key=case.id,
         name=read_name(Subject(case, outline.file)) or case.id,
         kind="cmmn",
+        version_tag=read_version_tag(Subject(case, outline.file)),
         scopes=outline.scopes,
         nodes=nodes,
         flows={},

@@ -6,6 +6,7 @@ from processes.workflows.engine.bpmn.extensions import read_extensions
 from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.people import PEOPLE
+from processes.workflows.engine.bpmn.revisions import CHOICES
 from processes.workflows.engine.case_plan import OnPartReference, PlanItem
 from processes.workflows.engine.cmmn.item_definitions import (
     ItemControl,
@@ -74,7 +75,7 @@ def _read_item(outlined: OutlinedItem, definition: PlanItemDefinition, reader: S
     )
 
 
-_ANY = PEOPLE | {"form", "neutral", "handler", "topic", "input", "output", "revision"}
+_ANY = PEOPLE | CHOICES | {"form", "neutral", "handler", "topic", "input", "output", "versionTag"}
 
 
 def index_on_parts(

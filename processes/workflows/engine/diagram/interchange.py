@@ -1,6 +1,7 @@
 """Diagram interchange: where the elements of a file are drawn. Notations differ only in the names they use."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -221,7 +222,7 @@ def _convert(node: etree._Element) -> XmlElement:
     # A tag without a namespace has no brace; rpartition then leaves all of it as the name.
     space, _, name = str(node.tag).rpartition("}")
     return XmlElement(
-        space=space.removeprefix("{"),
+        space=_OLDER.sub("http://www.omg.org/spec/CMMN/20151109/", space.removeprefix("{")),
         name=name,
         attributes={str(key): str(value) for key, value in node.attrib.items()},
         text=node.text or "",
@@ -231,6 +232,8 @@ def _convert(node: etree._Element) -> XmlElement:
     )
 
 
+_OLDER = re.compile(r"^http://www\.omg\.org/spec/CMMN/(?:20131201|20150516)/")
+"""CMMN before it was adopted, whose drawings are the same."""
 MAX_COORDINATE = 100_000.0
 
 

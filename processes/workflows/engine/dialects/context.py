@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 
 from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, MAX_EXPRESSIONS, ExpressionUsage
 from processes.workflows.engine.dialects.drafts import Draft
-from processes.workflows.engine.dialects.languages.expressions import Outcome, translate_expression, translate_value
+from processes.workflows.engine.dialects.languages.expressions import (
+    Outcome,
+    is_evaluated,
+    translate_expression,
+    translate_value,
+)
 from processes.workflows.engine.dialects.report import Report
 from processes.workflows.engine.dialects.vendors import ZEEBE
 
@@ -36,6 +41,8 @@ class Context:
     report: Report = field(default_factory=Report)
     is_feel: bool = False
     """The file's tool writes FEEL."""
+    language: str = ""
+    """What the file says of all its expressions, where that is no language of scripts."""
     roots: dict[str, Draft] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
     """Every id of the file, so that one that is made up is its own."""
@@ -48,7 +55,9 @@ class Context:
         """Return an expression in our language and note it; None when it is code."""
         if self._is_spent(text):
             return text
-        outcome = translate_expression(text, language=language, is_feel=self.is_feel)
+        outcome = translate_expression(
+            text, language=language or self.language, is_feel=self.is_feel, is_formal=_is_formal(holder)
+        )
         return self._note(holder, text, what, of, outcome)
 
     def translate_value(self, holder: Draft, text: str, what: str, *, of: Draft) -> str | None:
@@ -80,8 +89,18 @@ class Context:
         return found
 
 
+def _is_formal(holder: Draft) -> bool:
+    """Return whether an expression is marked as one that can be evaluated: any other may be said in words."""
+    return holder.get(_TYPE).endswith("tFormalExpression")
+
+
+_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
+
+
 def open_file(root: Draft) -> Context:
     context = Context(root)
+    language = root.get("expressionLanguage")
+    context.language = language if is_evaluated(language) else ""
     for element in root.walk():
         if element.id:
             context.ids.add(element.id)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from processes.workflows.engine.bpmn.file import MAX_NAME, is_key
-from processes.workflows.engine.dialects.context import NODES, SCOPES, Context, list_scopes
+from processes.workflows.engine.dialects.context import NODES, SCOPES, Context, list_nodes, list_scopes
 from processes.workflows.engine.dialects.drafts import Draft
 
 _MOST = MAX_NAME - 40
@@ -15,7 +15,7 @@ def complete_process_ids(context: Context, processes: list[Draft]) -> None:
     """Give each process an id that can be the key of a definition."""
     for place, process in enumerate(processes, start=1):
         if not is_key(process.id):
-            before, name = process.id, _slug(process.id or process.get("name"))
+            before, name = process.id, make_key(process.id or process.get("name"))
             process.attributes["id"] = context.new_id(name if is_key(name) else f"process-{place}")
             context.report.translate(process, "id", before, process.id)
 
@@ -35,13 +35,13 @@ def _name_elements(context: Context, scope: Draft) -> None:
             continue
         places[child.name] += 1
         if not child.id:
-            own = _slug(child.get("name")) or str(places[child.name])
+            own = make_key(child.get("name")) or str(places[child.name])
             child.attributes["id"] = context.new_id(f"{child.name}~{scope.id[:80]}~{own}"[:_MOST])
             context.report.translate(child, "id", "", child.id)
 
 
 def _name_flows(context: Context, scope: Draft) -> None:
-    seen: set[str] = set()
+    seen = {node.id for node in list_nodes(scope)}
     for flow in scope.all("sequenceFlow"):
         if flow.id and flow.id not in seen:
             seen.add(flow.id)
@@ -55,5 +55,6 @@ def _name_flows(context: Context, scope: Draft) -> None:
             context.report.translate(flow, "id", before, flow.id)
 
 
-def _slug(name: str) -> str:
+def make_key(name: str) -> str:
+    """Write a name as the key of a definition: the same for what is called so and for what calls it."""
     return _NOT_A_WORD.sub("-", name.strip()).strip("-.")[:60]

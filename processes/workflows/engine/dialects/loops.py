@@ -2,6 +2,7 @@
 
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.extensions import POSTERN
+from processes.workflows.engine.bpmn.loops import MAX_ROUNDS
 from processes.workflows.engine.dialects.context import Context, local_name
 from processes.workflows.engine.dialects.drafts import Draft
 from processes.workflows.engine.dialects.mappings import ask
@@ -25,8 +26,11 @@ def translate_loop(context: Context, node: Draft) -> None:
 def _translate_zeebe(context: Context, node: Draft, loop: Draft) -> None:
     for found in take_elements(loop, "loopCharacteristics", zeebe=True):
         _set_collection(context, node, loop, "zeebe:inputCollection", found.get("inputCollection"))
-        if is_variable(found.get("inputElement")):
-            loop.add("inputDataItem", name=found.get("inputElement"))
+        item = found.get("inputElement")
+        if is_variable(item):
+            loop.add("inputDataItem", name=item)
+        elif item:
+            context.report.draw(found, f"zeebe:inputElement {item}", NO_VARIABLE, of=node)
         if is_variable(found.get("outputCollection")):
             loop.add("loopDataOutputRef", found.get("outputCollection"))
             value = context.translate(found, found.get("outputElement"), "zeebe:outputElement", of=node)
@@ -38,13 +42,15 @@ def _translate_zeebe(context: Context, node: Draft, loop: Draft) -> None:
 
 def _translate_delegate(context: Context, node: Draft, loop: Draft) -> None:
     what, collection = take_attribute(loop, "collection")
-    _, item = take_attribute(loop, "elementVariable")
+    item_name, item = take_attribute(loop, "elementVariable")
     if collection:
         loop.drop(lambda child: child.name == "loopDataInputRef")
         _set_collection(context, node, loop, what, collection)
     if item and is_variable(item):
         loop.drop(lambda child: child.name == "inputDataItem")
         loop.add("inputDataItem", name=item)
+    elif item:
+        context.report.draw(loop, f"{item_name} {item}", NO_VARIABLE, of=node)
     index_name, index = take_attribute(loop, "elementIndexVariable")
     if index:
         context.report.draw(loop, index_name, INDEX, of=node)
@@ -132,7 +138,7 @@ def _name_data(context: Context, reference: str) -> str:
     return next((word for word in (context.names.get(reference, ""), reference) if is_variable(word)), "")
 
 
-NO_NUMBER = "It is a number from 1: any other has no effect."
+NO_NUMBER = f"It is a number from 1 to {MAX_ROUNDS}: any other has no effect."
 
 
 def _translate_standard(context: Context, node: Draft, loop: Draft) -> None:
@@ -143,7 +149,8 @@ def _translate_standard(context: Context, node: Draft, loop: Draft) -> None:
             context.report.draw(condition, "loopCondition", CODE, of=node)
         condition.text = text or ""
     maximum = loop.get("loopMaximum")
-    if maximum and not (maximum.isascii() and maximum.isdigit() and maximum.strip("0")):
+    is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
+    if maximum and not is_number:
         del loop.attributes["loopMaximum"]
         context.report.draw(loop, f"loopMaximum {maximum}", NO_NUMBER, of=node)
     if not loop.get("loopMaximum") and (condition is None or not condition.text):

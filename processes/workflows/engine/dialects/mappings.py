@@ -1,10 +1,13 @@
 """Inputs and outputs of activities, and what a call activity passes on and takes back."""
 
+import re
+
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.file import is_key
 from processes.workflows.engine.dialects.bindings import translate_binding
 from processes.workflows.engine.dialects.context import Context, local_name
 from processes.workflows.engine.dialects.drafts import Draft
+from processes.workflows.engine.dialects.identity import make_key
 from processes.workflows.engine.dialects.languages.phrases import write_text
 from processes.workflows.engine.dialects.tasks import CODE
 from processes.workflows.engine.dialects.vendors import (
@@ -145,6 +148,11 @@ def _translate_called(context: Context, node: Draft) -> None:
             context.report.translate(node, what, called, called)
         return
     node.attributes.pop("calledElement", None)
+    if _NAME.fullmatch(called):
+        # A process of such a name is published under this key, too.
+        node.attributes["calledElement"] = make_key(called)
+        context.report.translate(node, what, called, make_key(called))
+        return
     if not called:
         node.name = "task"
         node.drop(lambda child: child.name == "multiInstanceLoopCharacteristics")
@@ -154,6 +162,7 @@ def _translate_called(context: Context, node: Draft) -> None:
     add_extension(node, "called", ask(context, node, called, what) if value is None else value)
 
 
+_NAME = re.compile(r"\w[\w.-]*(?: +[\w.-]+)+")
 NOT_NAMED = "It names nothing that could be called: it is passed through."
 
 

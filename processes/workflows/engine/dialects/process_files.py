@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, is_true
 from processes.workflows.engine.bpmn.outline import MAX_FLOWS, MAX_NESTED, MAX_NODES
 from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.dialects.bindings import translate_version_tag
 from processes.workflows.engine.dialects.context import (
     ACTIVITIES,
     EVENTS,
@@ -16,6 +17,7 @@ from processes.workflows.engine.dialects.context import (
     open_file,
 )
 from processes.workflows.engine.dialects.drafts import Draft, make_draft
+from processes.workflows.engine.dialects.event_gateways import complete_event_gateways
 from processes.workflows.engine.dialects.flows import translate_flows
 from processes.workflows.engine.dialects.forms import list_forms, note_forms
 from processes.workflows.engine.dialects.identity import complete_ids, complete_process_ids
@@ -56,6 +58,8 @@ def translate_process_file(root: XmlElement) -> TranslatedFile:
     if not chosen or any(_is_too_large(process) for process in chosen) or len(chosen) > MAX_PROCESSES:
         return TranslatedFile((root,), context.report)  # refused where it is parsed, with the reason
     complete_process_ids(context, processes)
+    for process in chosen:
+        translate_version_tag(context.report, process)
     for process in processes:
         if process not in chosen:
             note_undrawn(context, process)
@@ -122,3 +126,4 @@ def _translate_process(context: Context, process: Draft) -> None:
         translate_flows(context, scope)
         split_multiple(context, scope)
         ask_workers(context, scope)
+        complete_event_gateways(context, scope)

@@ -74,6 +74,9 @@ def _translate_decision(context: Context, node: Draft) -> bool:
             node.attributes[attribute] = "${" + value + "}"
         elif not is_key(text.rpartition(":")[2]):
             return False
+    for called in [child for child in node.extensions() if (child.space, child.name) == (ZEEBE, "calledDecision")]:
+        if not _translate_called_decision(context, node, called):
+            return False
     for attribute in list(node.attributes):
         local, value = attribute.rpartition("}")[2], node.get(attribute)
         is_wrong = (local == "resultVariable" and not is_variable(value)) or (
@@ -83,6 +86,21 @@ def _translate_decision(context: Context, node: Draft) -> bool:
             del node.attributes[attribute]
             context.report.draw(node, f"{local} {value}", NOT_KNOWN)
     translate_binding(context, node)
+    return True
+
+
+def _translate_called_decision(context: Context, node: Draft, called: Draft) -> bool:
+    key, result = called.get("decisionId"), called.get("resultVariable")
+    if key.startswith("="):
+        value = context.translate(called, key, "zeebe:calledDecision", of=node)
+        if value is None:
+            return False
+        called.attributes["decisionId"] = f"={value}"
+    elif not is_key(key):
+        return False
+    if result and not is_variable(result):
+        del called.attributes["resultVariable"]
+        context.report.draw(called, f"resultVariable {result}", NOT_KNOWN, of=node)
     return True
 
 
@@ -122,7 +140,7 @@ def _translate_delegate(context: Context, node: Draft) -> None:
         return
     code_name, code = take_attribute(node, "class", "delegateExpression", "decisionRef", "decisionTableReferenceKey")
     connectors = take_elements(node, "connector")
-    take_attribute(node, "resultVariable", "resultVariableName")
+    _draw_result(context, node)
     if connectors:
         identity = next((child.text for child in connectors[0].children if child.name == "connectorId"), "")
         make_external(context, node, "connector", identity)
@@ -135,6 +153,15 @@ def _translate_delegate(context: Context, node: Draft) -> None:
         make_external(context, node, node.name, node.get("implementation") or node.get("operationRef"))
     for field in take_elements(node, "field"):
         _translate_field(context, node, field)
+
+
+def _draw_result(context: Context, node: Draft) -> None:
+    what, value = take_attribute(node, "resultVariable", "resultVariableName")
+    if what:
+        context.report.draw(node, f"{what} {value}".strip(), RESULT)
+
+
+RESULT = "A worker names the variables that it returns."
 
 
 def _translate_field(context: Context, node: Draft, field: Draft) -> None:
@@ -182,7 +209,7 @@ def _translate_script(context: Context, node: Draft) -> None:
         return
     if _translate_single(context, node, text, language):
         return
-    take_attribute(node, "resultVariable", "resultVariableName", "autoStoreVariables")
+    _draw_result(context, node)
     node.drop(lambda child: child.name == "script")
     definition = take_elements(node, "taskDefinition", zeebe=True)
     topic = definition[0].get("type") if definition else ""

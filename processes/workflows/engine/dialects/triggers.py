@@ -55,13 +55,16 @@ def _name_caught(context: Context, node: Draft, definition: Draft) -> None:
     """Let an error be written into the variables that the event which catches it names."""
     for theirs, ours in (("errorCodeVariable", "codeVariable"), ("errorMessageVariable", "messageVariable")):
         what, value = take_attribute(definition, theirs)
-        if value and not is_variable(value):
+        if value and node.name == "endEvent":
+            context.report.draw(definition, f"{what} {value}", NOT_CAUGHT, of=node)
+        elif value and not is_variable(value):
             context.report.draw(definition, f"{what} {value}", NO_VARIABLE, of=node)
         elif value:
             definition.attributes[f"{{{POSTERN}}}{ours}"] = value
             context.report.translate(definition, what, value, f"postern:{ours}", of=node)
 
 
+NOT_CAUGHT = "An error is written to variables where it is caught."
 NO_VARIABLE = "The name of a variable is one word of letters and digits."
 
 
@@ -121,7 +124,9 @@ def _rewrite_timer(context: Context, node: Draft, timer: Draft) -> None:
     if timer.text.startswith("R"):
         timer.text = re.sub(r"\s*/\s*", "/", timer.text)
     cycle, _, repeated = timer.text.partition("###")
-    if (length := _write_length(repeated or cycle)) is not None:
+    if repeated.isascii() and repeated.isdigit():
+        repeated += "ms"
+    if (length := write_length(repeated or cycle)) is not None:
         timer.text = length if timer.name == "timeDuration" else f"R/{length}"
     elif match := _ENDED.fullmatch(timer.text):
         timer.text = match[1]
@@ -132,7 +137,8 @@ def _rewrite_timer(context: Context, node: Draft, timer: Draft) -> None:
         context.report.translate(timer, timer.name, before, timer.text, of=node)
 
 
-def _write_length(text: str) -> str | None:
+def write_length(text: str) -> str | None:
+    """Write a length such as 1d12h or 500ms in ISO 8601; None where the text is none."""
     match = _LENGTH.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         return None

@@ -1,7 +1,7 @@
 """Parse DMN 1.3 files into decisions, and evaluate them.
 
 - Each decision of a file that has logic is a definition of its own, under its id; the file is the same for all of them.
-  Files of DMN 1.1 to 1.5 are read alike.
+  Files of DMN 1.1 to 1.6 are read alike.
 - Logic is a decision table, a literal expression, a context, a list, a relation or an invocation; business knowledge
   models are functions. Expressions are FEEL (`engine.feel`); those of another language are refused.
 - A decision finds the results of those it requires under the names of their variables, else under their names; and the

@@ -63,7 +63,7 @@ class FeelReader:
             return ""
         language = (holder.get("expressionLanguage") or self.language).lower()
         text = _translate_collection(read_text(holder))
-        if text and language and not any(known in language for known in _LANGUAGES):
+        if text and language and not is_read(language):
             subject.refuse(f"Expressions are written in FEEL, not in {quote(language)}.", holder)
             return ""
         return text
@@ -73,6 +73,11 @@ class FeelReader:
         if len(self.expressions) + len(self.tests) >= MAX_COMPILED or self.text > MAX_COMPILED_TEXT:
             message = f"The file has over {MAX_COMPILED} different expressions, or {MAX_COMPILED_TEXT} characters."
             subject.file.problems.abort(subject.element.id, subject.element.line, message)
+
+
+def is_read(language: str) -> bool:
+    """Return whether expressions in a language are read as FEEL."""
+    return any(known in language.lower() for known in _LANGUAGES)
 
 
 _COLLECTION = re.compile(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from processes.workflows.engine.bpmn.extensions import POSTERN
 from processes.workflows.engine.bpmn.file import MAX_NAME, SourceFile, Subject, is_key, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Definition
@@ -20,8 +21,11 @@ DMN = (
     "http://www.omg.org/spec/DMN/20151101",
     "http://www.omg.org/spec/DMN/20153011",
     "http://www.omg.org/spec/DMN/20191111/MODEL/",
+    "http://www.omg.org/spec/DMN/20151101/dmn11.xsd",
+    "http://www.omg.org/spec/DMN/20151130",
+    "https://www.omg.org/spec/DMN/20240513/MODEL/",
 )
-"""DMN 1.1, 1.2, 1.3, 1.4 and 1.5, and as other tools write these: what is read of a file is the same in all of them."""
+"""DMN 1.1 to 1.6, and as other tools write these: what is read of a file is the same in all of them."""
 MAX_DECISIONS = 200
 """With the business knowledge models of the file."""
 
@@ -58,6 +62,7 @@ def parse_dmn_root(root: XmlElement) -> tuple[Definition, ...]:
             key=key,
             name=known[key].name,
             kind="dmn",
+            version_tag=found.decisions[key].get(f"{{{POSTERN}}}versionTag")[:MAX_NAME],
             scopes={},
             nodes={},
             flows={},

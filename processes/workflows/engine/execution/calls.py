@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from processes.workflows.engine.definition import Definition
+from processes.workflows.engine.definition import Definition, RevisionChoice
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_CALLS
 from processes.workflows.engine.execution.records import Variables
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, evaluate_outputs, get_visible, write_variables
-from processes.workflows.engine.expressions import Expression
 
 _NAMES = {"bpmn": "process", "cmmn": "case"}
 
@@ -24,9 +23,9 @@ def call_definition(
     *,
     kinds: Sequence[str],
     variables: Variables | None = None,
-    revision: Expression | None = None,
+    revision: RevisionChoice | None = None,
 ) -> None:
-    """Begin a definition, owned by a token or an item of the scope `caller`: its newest revision, or the one named.
+    """Begin a definition, owned by a token or an item of the scope `caller`: its newest revision, or the one chosen.
 
     It is given these variables; without any, a copy of all that are visible.
     """
@@ -70,15 +69,17 @@ def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
 
 
 def find_called(
-    work: UnitOfWork, scope: str, element: str, key: str, revision: Expression | None
+    work: UnitOfWork, scope: str, element: str, key: str, revision: RevisionChoice | None
 ) -> tuple[Definition, int]:
-    """Return the definition that an element calls, with its revision: the newest, or the one that is named."""
+    """Return the definition that an element calls, with its revision: the newest, or the one that is chosen."""
     if revision is None:
         try:
             return work.newest_definition(key)
         except LookupError as error:
             raise CommandFailed(element, f"There is no definition {key}.") from error
-    number = evaluate(work, revision, scope, element)
+    number = evaluate(work, revision.expression, scope, element)
+    if revision.is_tag:
+        return _find_tagged(work, element, key, number)
     if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 10:
         number = int(number)  # a variable may hold it as a text
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**31:
@@ -87,6 +88,15 @@ def find_called(
         return work.numbered_definition(key, number)
     except LookupError as error:
         raise CommandFailed(element, f"There is no revision {number} of the definition {key}.") from error
+
+
+def _find_tagged(work: UnitOfWork, element: str, key: str, tag: Any) -> tuple[Definition, int]:
+    if not isinstance(tag, str) or not tag:
+        raise CommandFailed(element, "The expression does not return a version tag.")
+    try:
+        return work.tagged_definition(key, tag)
+    except LookupError as error:
+        raise CommandFailed(element, f"There is no revision of the definition {key} with the tag {tag}.") from error
 
 
 def _count_calls_around(work: UnitOfWork, scope: str | None) -> int:

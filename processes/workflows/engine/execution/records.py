@@ -5,7 +5,8 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 from processes.workflows.engine.definition import Definition
 
-Library = Callable[[str, int | None], tuple[Definition, int]]
+Library = Callable[[str, int | str | None], tuple[Definition, int]]
+"""Finds a definition by its key: a revision by its number, the newest one with a version tag, or the newest."""
 """Find a definition by key and revision (None: the newest), with the revision it is."""
 
 Variables = dict[str, Any]

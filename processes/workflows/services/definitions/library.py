@@ -24,7 +24,7 @@ UPSTREAM_BYTES = 100
 _ENGINE = "processes.workflows.engine"
 _CONTAINERS = (dict, list, tuple, set, frozenset, CellType)
 
-Library: TypeAlias = Callable[[str, int | None], tuple[Definition, int]]
+Library: TypeAlias = Callable[[str, int | str | None], tuple[Definition, int]]
 
 
 class UnknownDefinition(LookupError):
@@ -34,7 +34,10 @@ class UnknownDefinition(LookupError):
 def library_for(enterprise_id: str | None) -> Library:
     """Return the look-up of definitions that instances of an enterprise may call: its own and the shared ones."""
 
-    def find(key: str, revision: int | None) -> tuple[Definition, int]:
+    def find(key: str, revision: int | str | None) -> tuple[Definition, int]:
+        if isinstance(revision, str):
+            number = _find_tagged(key, revision)
+            return get_compiled(key, number), number
         # A revision is named only by a state that runs it already: it was allowed when it was first called.
         if revision is not None:
             return get_compiled(key, revision), revision
@@ -49,6 +52,15 @@ def library_for(enterprise_id: str | None) -> Library:
 def find_newest(key: str) -> tuple[int, str | None] | None:
     """Return the newest revision of a definition and the enterprise it belongs to."""
     return WorkflowDefinition.objects.filter(pk=key).values_list("newest", "enterprise_id").first()
+
+
+def _find_tagged(key: str, tag: str) -> int:
+    """Return the newest revision with a version tag; whether it may be called is asked of the newest of all."""
+    rows = WorkflowRevision.objects.filter(definition=key, version_tag=tag, is_executable=True)
+    number = rows.order_by("-number").values_list("number", flat=True).first()
+    if number is None:
+        raise UnknownDefinition(f"{key} {tag}")
+    return number
 
 
 def get_compiled(key: str, revision: int) -> Definition:

@@ -162,10 +162,11 @@ def _publish(
         return Published(row.key, known.number, row.kind, is_new=False)
     if shadow:
         # No instance starts with it, nor moves to it, before it is promoted.
-        revision = known or _store(row, source, digest, actor=actor, is_executable=False)
+        tag = definition.version_tag
+        revision = known or _store(row, source, digest, actor=actor, is_executable=False, version_tag=tag)
         is_new = begin_shadow(row, revision, definition, actor=actor, at=at)
         return Published(row.key, revision.number, row.kind, is_new, is_executable=False, is_shadow=True)
-    revision = known or _store(row, source, digest, actor=actor)
+    revision = known or _store(row, source, digest, actor=actor, version_tag=definition.version_tag)
     make_current(row, revision, definition, actor=actor, at=at)
     return Published(row.key, revision.number, row.kind, is_new=True)
 
@@ -209,7 +210,13 @@ def _keep_drawing(source: bytes, enterprise: str | None, problems: tuple[Problem
 
 
 def _store(
-    row: WorkflowDefinition, source: bytes, digest: str, *, actor: str, is_executable: bool = True
+    row: WorkflowDefinition,
+    source: bytes,
+    digest: str,
+    *,
+    actor: str,
+    is_executable: bool = True,
+    version_tag: str = "",
 ) -> WorkflowRevision:
     last = row.revisions.aggregate(last=Max("number"))["last"] or 0
     return WorkflowRevision.objects.create(
@@ -219,6 +226,7 @@ def _store(
         digest=digest,
         actor=actor[:160],
         is_executable=is_executable,
+        version_tag=version_tag,
     )
 
 

@@ -229,7 +229,7 @@ def _library_of(shadow: WorkflowShadow) -> Library:
     """Return the look-up of definitions in which the shadow's revision is the newest of its own."""
     others = library_for(shadow.definition.enterprise_id)
 
-    def find(key: str, revision: int | None) -> tuple[Definition, int]:
+    def find(key: str, revision: int | str | None) -> tuple[Definition, int]:
         return others(key, shadow.revision.number if (key, revision) == (shadow.definition_id, None) else revision)
 
     return find

@@ -25,7 +25,7 @@ def get_definition(key: str) -> Definition:
     raise LookupError(key)
 
 
-def library(key: str, revision: int | None) -> tuple[Definition, int]:
+def library(key: str, revision: int | str | None) -> tuple[Definition, int]:
     return get_definition(key), 1
 
 

@@ -19,7 +19,7 @@ def read_definition(key: str) -> Definition:
     return parse_bpmn((FOLDER / "files" / f"{key}.bpmn").read_bytes())
 
 
-def library(key: str, revision: int | None) -> tuple[Definition, int]:
+def library(key: str, revision: int | str | None) -> tuple[Definition, int]:
     if not (FOLDER / "files" / f"{key}.bpmn").exists():
         raise LookupError(key)
     return read_definition(key), 1

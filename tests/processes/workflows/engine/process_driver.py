@@ -24,7 +24,7 @@ class ProcessDriver:
         self.commands: list[tuple[dict[str, Any], datetime]] = []
         self.do("start", definition=[definitions[0].key, 1], record="r", variables=variables, start=start)
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         self.asked.append((key, revision))
         return self.definitions[key], revision or 1
 

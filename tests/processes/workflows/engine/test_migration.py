@@ -45,7 +45,7 @@ class Migrated(ProcessDriver):
         self.revisions = {1: first, 2: second}
         super().__init__(first, **variables)
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return self.revisions[revision or 1], revision or 1
 
     def migrate(self, **elements: str) -> "Migrated":
@@ -251,7 +251,7 @@ class MigratedCase(CaseDriver):
         self.second = parse_definition(second.encode())
         super().__init__(first)
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return (self.second, 2) if revision == 2 else super().library(key, revision)
 
     def migrate(self, **elements: str) -> "MigratedCase":

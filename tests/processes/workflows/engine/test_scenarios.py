@@ -39,7 +39,7 @@ CHECKED: dict[str, Any] = {"complete": "check", "variables": {"amount": 5}}
 
 
 def play(definition: Definition, *steps: dict[str, Any], **more: Any) -> Played:
-    def nothing(key: str, revision: int | None) -> tuple[Definition, int]:
+    def nothing(key: str, revision: int | str | None) -> tuple[Definition, int]:
         raise AssertionError(key)
 
     return play_scenario(Scenario("a", steps, **more), definition, nothing)

@@ -7,10 +7,13 @@ from processes.workflows.engine.bpmn.file import MAX_NAME
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.cmmn.file import CMMN
 from processes.workflows.engine.cmmn.outline import KINDS
+from processes.workflows.engine.dialects.bindings import translate_version_tag
 from processes.workflows.engine.dialects.cases.rules import translate_rules
+from processes.workflows.engine.dialects.cases.sentries import drop_unknown, settle_items, settle_parts
 from processes.workflows.engine.dialects.cases.tasks import translate_case_task
 from processes.workflows.engine.dialects.context import Context, open_file
 from processes.workflows.engine.dialects.drafts import Draft, make_draft
+from processes.workflows.engine.dialects.forms import note_forms
 from processes.workflows.engine.dialects.identity import complete_process_ids
 from processes.workflows.engine.dialects.leftovers import note_case_leftovers
 from processes.workflows.engine.dialects.process_files import MAX_PROCESSES, TranslatedFile
@@ -30,10 +33,16 @@ def translate_case_file(root: XmlElement) -> TranslatedFile:
         element.space = CMMN if element.space in OLDER else element.space
     context = open_file(draft)
     cases = list(draft.all("case"))
+    planned = [case for case in cases if case.find("casePlanModel") is not None]
+    for case in cases if planned else ():
+        if case not in planned:
+            context.report.draw(case, "case", NO_PLAN, is_picture=True)
+    cases = planned or cases
     if not cases or len(cases) > MAX_PROCESSES:
         return TranslatedFile((root,), context.report)
     complete_process_ids(context, cases)
     for case in cases:
+        translate_version_tag(context.report, case)
         for model in list(case.all("casePlanModel")):
             _translate_model(context, case, model)
         _name_file_items(context, case)
@@ -49,11 +58,6 @@ def _translate_model(context: Context, case: Draft, model: Draft) -> None:
         context.report.translate(model, "id", "", model.id)
     _place_discretionary(context, model)
     _complete_ids(context, model)
-    if model.find("planItem") is None:
-        # An empty plan gets a milestone, which is reached at once: the case begins and is complete.
-        milestone = model.add("milestone", id=context.new_id(f"milestone~{model.id[:80]}"))
-        model.add("planItem", id=context.new_id(f"planItem~{model.id[:80]}"), definitionRef=milestone.id)
-        context.report.translate(model, "casePlanModel", "", "a case that is complete at once: its plan is empty")
     _cut_names(context, model)
     stages = [each for each in model.walk() if each.space == CMMN and each.name in _HOLDERS]
     items = [each for each in model.walk() if each.space == CMMN and each.name == "planItem"]
@@ -65,14 +69,29 @@ def _translate_model(context: Context, case: Draft, model: Draft) -> None:
                 translate_case_task(context, definition)
                 _name_performer(context, case, definition)
                 translate_people(context, definition)
+                if definition.name == "humanTask":
+                    note_forms(context, definition, {})
         empty |= _translate_sentries(context, stage, exits)
     translate_case_task(context, model)
+    for stage in stages:
+        drop_unknown(context, stage)
+    settle_items(context, model, stages)
+    if model.find("planItem") is None:
+        _fill_plan(context, model)
+    settle_parts(context, case, model)
     kinds = {each.id: each.name for each in model.walk() if each.space == CMMN and each.id}
     sentries = {key for key, name in kinds.items() if name == "sentry"}
     for stage in stages:
         for item in (stage, *(each for each in stage.walk() if each.name in ("planItem", "discretionaryItem"))):
             _translate_item(context, item, kinds, sentries, empty)
     translate_rules(context, model)
+
+
+def _fill_plan(context: Context, model: Draft) -> None:
+    """Give an empty plan a milestone, which is reached at once: the case begins and is complete."""
+    milestone = model.add("milestone", id=context.new_id(f"milestone~{model.id[:80]}"))
+    model.add("planItem", id=context.new_id(f"planItem~{model.id[:80]}"), definitionRef=milestone.id)
+    context.report.translate(model, "casePlanModel", "", "a case that is complete at once: its plan is empty")
 
 
 def _name_performer(context: Context, case: Draft, task: Draft) -> None:
@@ -145,6 +164,7 @@ def _translate_item(context: Context, item: Draft, kinds: dict[str, str], sentri
             context.report.draw(criterion, criterion.name, NO_SENTRY if is_empty else NO_CRITERION, of=item)
 
 
+NO_PLAN = "The case has no plan."
 NO_SENTRY = "It waits for nothing."
 NO_CRITERION = "An element of this type has no such criterion."
 _LISTENERS = frozenset({"timerEventListener", "userEventListener"})

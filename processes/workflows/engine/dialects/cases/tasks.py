@@ -8,7 +8,9 @@ from processes.workflows.engine.cmmn.outline import KINDS
 from processes.workflows.engine.dialects.bindings import translate_binding
 from processes.workflows.engine.dialects.context import Context
 from processes.workflows.engine.dialects.drafts import Draft
-from processes.workflows.engine.dialects.tasks import CODE
+from processes.workflows.engine.dialects.identity import make_key
+from processes.workflows.engine.dialects.tasks import CODE, NOT_KNOWN, RESULT
+from processes.workflows.engine.dialects.triggers import write_length
 from processes.workflows.engine.dialects.vendors import (
     add_extension,
     has_extension,
@@ -58,8 +60,12 @@ def _translate_task(context: Context, element: Draft) -> None:
     code_name, code = take_attribute(
         element, "class", "delegateExpression", "expression", "decisionRef", "decisionTableReferenceKey"
     )
-    take_attribute(element, "resultVariableName", "resultVariable", "scriptFormat")
-    take_elements(element, "field", "taskParameter")
+    for name in ("resultVariableName", "resultVariable", "scriptFormat"):
+        result_name, result = take_attribute(element, name)
+        if result_name:
+            context.report.draw(element, f"{result_name} {result}".strip(), RESULT)
+    for field in take_elements(element, "field", "taskParameter"):
+        context.report.draw(field, f"field {field.get('name')}", CODE, of=element)
     what, value = topic_name or code_name or before, topic or code or kind
     is_work = bool(value) or before == "decisionTask"
     element.name = "humanTask"
@@ -78,8 +84,11 @@ def _translate_decision(context: Context, element: Draft) -> bool:
     """Translate the expression that names a decision; return False where it is code, and a worker decides."""
     expression = element.find("decisionRefExpression")
     written = element.get("decisionRef") or (expression.text if expression is not None else "")
+    for attribute in [name for name in element.attributes if name.endswith("}resultVariable")]:
+        if not is_variable(element.get(attribute)):
+            context.report.draw(element, f"resultVariable {element.attributes.pop(attribute)}", NOT_KNOWN)
     if not written.startswith(("${", "#{")):
-        return True
+        return not element.get("decisionRef") or is_key(element.get("decisionRef").rpartition(":")[2])
     value = context.translate(element, written, "decisionRef", of=element)
     if value is None:
         return False
@@ -105,6 +114,11 @@ def _translate_timer(context: Context, element: Draft) -> None:
     text = "" if expression is None else expression.text or (body.text if body is not None else "")
     if text and is_literal(text):
         return
+    length = write_length(text)
+    if expression is not None and length is not None:
+        expression.children, expression.text = [], length
+        context.report.translate(expression, "timerExpression", text, length, of=element)
+        return
     value = context.translate(element, text, "timerExpression", of=element) if text else None
     if expression is None or value is None:
         element.name = "userEventListener"
@@ -128,6 +142,7 @@ def _translate_call(context: Context, element: Draft) -> None:
             _translate_passed(context, element, entry, name)
     translate_binding(context, element)
     reference = f"{element.name.removesuffix('Task')}Ref"
+    _name_called(context, element)
     expression = element.find(f"{reference}Expression")
     if expression is not None:
         body = expression.find("body")
@@ -150,6 +165,17 @@ def _translate_call(context: Context, element: Draft) -> None:
         for holder in element.all("extensionElements"):
             holder.drop(lambda child: child.space == POSTERN and child.name == "revision")
         context.report.translate(element, reference, written, "a task that a person completes")
+
+
+def _name_called(context: Context, element: Draft) -> None:
+    """Write the name of the process that a task refers to as the key under which one of this name is published."""
+    process = context.roots.get(element.get("processRef"))
+    if process is None or process.name != "process":
+        return
+    name = process.get("externalRef").rpartition(":")[2] or process.get("name")
+    if name and not is_key(name):
+        process.attributes["externalRef"] = make_key(name)
+        context.report.translate(process, "process", name, make_key(name), of=element)
 
 
 ALL_PASSED = "What is called gets all variables that are visible."

@@ -23,8 +23,16 @@ class Outcome:
         return bool(self.why)
 
 
-def translate_expression(text: str, *, language: str = "", is_feel: bool = False) -> Outcome:
-    """Translate an expression; `is_feel` says that the file's tool writes FEEL, whose lists begin at 1."""
+def is_evaluated(language: str) -> bool:
+    """Return whether a file that is written in this language marks none of its expressions, and all are in it."""
+    return any(word in language.lower() for word in (*_JAVA, "feel"))
+
+
+def translate_expression(text: str, *, language: str = "", is_feel: bool = False, is_formal: bool = False) -> Outcome:
+    """Translate an expression; `is_feel` says that the file's tool writes FEEL, whose lists begin at 1.
+
+    One that is not marked as formal may be said in words, which somebody else has to judge.
+    """
     text = text.strip()
     if len(text) > MAX_TEXT:
         return Outcome(text)  # refused where it is compiled, with the reason
@@ -41,7 +49,9 @@ def translate_expression(text: str, *, language: str = "", is_feel: bool = False
         return Outcome(text)
     if text.startswith("return ") or any(word in language.lower() for word in _JAVA):
         return _translate_java(text)
-    return _translate_plain(text)
+    outcome = _translate_plain(text)
+    is_said = not is_formal and not outcome.is_code and _WORDS.fullmatch(text) and not is_own(outcome.text)
+    return Outcome("", "it is said in words") if is_said else outcome
 
 
 def is_own(text: str) -> bool:
@@ -71,6 +81,8 @@ def _translate(text: str, *, feel_first: bool) -> Outcome:
     """Translate what stands after `=`: FEEL, or our own language, which may be marked the same way."""
     if not feel_first and is_own(text):
         return Outcome(text.strip())
+    if "`" in text:
+        return Outcome("", "a name in backquotes has no counterpart")
     try:
         found = translate_feel(text)
     except NotTranslatable as error:
@@ -98,8 +110,14 @@ def _translate_plain(text: str) -> Outcome:
     found = _NOTHING.sub(lambda match: "!= null" if match[1] else "== null", text)
     if is_own(found):
         return Outcome(found)
-    # What is neither of ours nor a call is written wrongly, and refused where it is compiled.
-    return Outcome("", "it calls something") if _CALL.search(text) else Outcome(text)
+    # What is neither of ours nor code is written wrongly, and refused where it is compiled.
+    return Outcome("", "it calls something") if _CALL.search(text) or _PYTHON.search(text) else Outcome(text)
+
+
+_WORDS = re.compile(r"[^\W\d_][\w'’-]*+(?:[ ,;:.]+[\w'’-]++)+[.?!]?")
+"""At least two words, and nothing else: BPMN tells natural language from formal expressions by their type."""
+_PYTHON = re.compile(r"\[[^\]\[]*:[^\]\[]*\]|\bfor\s+\w+\s+in\b|\bif\b.+\belse\b|\blambda\b", re.DOTALL)
+"""Slices, comprehensions and choices of Python, which Spiff evaluates."""
 
 
 _RETURN = re.compile(r"\s*return\b(.*?);?\s*", re.DOTALL)

@@ -28,7 +28,7 @@ class CaseDriver:
     def of(cls, *parts: str, given: Mapping[str, Any] | None = None, **whole: Any) -> Self:
         return cls(case(*parts, **whole), variables=given)
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key not in self.definitions:
             raise LookupError(key)
         return self.definitions[key], revision or 1

@@ -37,7 +37,7 @@ class Walk:
     definition: Definition
     steps: list[WalkStep] = field(default_factory=list)
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return (self.definition if key == self.definition.key else CALLED[key]), 1
 
 

@@ -96,6 +96,12 @@ FILES: dict[str, Callable[[], bytes]] = {
         "", case="<caseFileModel>" + repeat("<caseFileItem id='f'><children>", until=90_000)
     ),
     "many processes": lambda: wrap("<x/>", roots=number("<process id='p%d'/>")),
+    "many shared definitions": lambda: wrap(
+        "<planItem id='p' definitionRef='S'/><stage id='S'>"
+        + number("<humanTask id='t%d'/>", until=300_000)
+        + "</stage>"
+        + "".join(f"<planItem id='i{at}' definitionRef='t{at}'/>" for at in range(1_900))
+    ),
     "many triggers": lambda: wrap(
         "<timerEventListener id='X'><timerExpression>PT1H</timerExpression>"
         + repeat("<planItemStartTrigger sourceRef='A'/>", until=900_000)
@@ -103,5 +109,20 @@ FILES: dict[str, Callable[[], bytes]] = {
         + items(100)
     ),
 }
-HARMLESS = frozenset({"many of the same id", "name of many items"})
+HARMLESS = frozenset(
+    {
+        "many of the same id",
+        "name of many items",
+        "many plan items of nothing",
+        "many definitions",
+        "many sentries",
+        "many discretionary items",
+        "many cases",
+        "stages in themselves",
+        "exits of many criteria",
+        "condition of many items",
+        "many processes",
+        "many shared definitions",
+    }
+)
 """Read, because what is too much in them is dropped or cut; as fast as the others."""

@@ -45,7 +45,7 @@ def damage(source: bytes, dice: random.Random) -> bytes:
 def run(definition: Definition) -> None:
     """Start an instance and complete whatever is open, a few times over."""
 
-    def library(key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key != definition.key:
             raise LookupError(key)
         return definition, 1

@@ -22,8 +22,9 @@ from tests.processes.workflows.engine.dialects.foreign_elements import (
 )
 from tests.processes.workflows.engine.dialects.foreign_files import FILES, POOLS
 from tests.processes.workflows.engine.dialects.misplaced_files import DRAWN, MISPLACED
+from tests.processes.workflows.engine.dialects.odd_files import ODD, ODD_DRAWN, ODD_TRANSLATED
 
-ALL = FILES | MISPLACED
+ALL = FILES | MISPLACED | ODD
 
 
 class ForeignPlayer(Player):
@@ -37,7 +38,7 @@ class ForeignPlayer(Player):
             happened.add(outcome)
         return happened
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key == "callee":
             return parse_definition(CALLEE), 1
         return parse_definition(ALL[self.key].source), 1
@@ -57,9 +58,13 @@ class TestTranslateProcessFile:
         assert [list(each.nodes) for each in one.definitions] == [list(each.nodes) for each in other.definitions]
         assert one.report == other.report
 
-    @pytest.mark.parametrize(("name", "entry"), DRAWN.items())
+    @pytest.mark.parametrize(("name", "entry"), (DRAWN | ODD_DRAWN).items())
     def test_lists_what_has_no_place_as_only_drawn(self, name: str, entry: tuple[str, str]) -> None:
-        assert entry in [(drawn.element, drawn.what) for drawn in parse_file(MISPLACED[name].source).report.drawn]
+        assert entry in [(drawn.element, drawn.what) for drawn in parse_file(ALL[name].source).report.drawn]
+
+    @pytest.mark.parametrize(("name", "entry"), ODD_TRANSLATED.items())
+    def test_lists_what_was_made_of_it(self, name: str, entry: tuple[str, str]) -> None:
+        assert entry in [(each.element, each.after) for each in parse_file(ALL[name].source).report.translated]
 
 
 class TestMalformed:

@@ -197,9 +197,9 @@ class TestFilesOfOtherTools:
         assert [(entry.element, entry.what) for entry in report.runs] == [("d", "decision")]
 
     def test_what_belongs_to_another_engine_is_listed(self) -> None:
-        source = dmn(decision("d", literal("1")).replace("<decision ", '<decision c:versionTag="1" ', 1)).replace(
-            b"<definitions ", b'<definitions xmlns:c="http://camunda.org/schema/1.0/dmn" ', 1
-        )
+        source = dmn(
+            decision("d", literal("1")).replace("<decision ", '<decision c:historyTimeToLive="1" ', 1)
+        ).replace(b"<definitions ", b'<definitions xmlns:c="http://camunda.org/schema/1.0/dmn" ', 1)
         assert [entry.why for entry in parse_file(source).report.drawn] == [
             "It belongs to another engine and has no effect here."
         ]

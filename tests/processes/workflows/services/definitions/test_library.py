@@ -101,6 +101,15 @@ class TestJoins:
 @pytest.mark.django_db
 @pytest.mark.embedded
 class TestLibraryFor:
+    def test_gives_the_newest_with_a_version_tag(self, scene: Scene) -> None:
+        tagged = b'<process xmlns:camunda="http://camunda.org/schema/1.0/bpmn" camunda:versionTag="stable" '
+        for source in (ONE.replace(b"<process ", tagged), TWO.replace(b"<process ", tagged), ONE):
+            scene.publish(source)
+        definition, revision = library_for(None)("p", "stable")
+        assert (revision, "b" in definition.nodes) == (2, True)
+        with pytest.raises(UnknownDefinition):
+            library_for(None)("p", "unstable")
+
     def test_gives_the_newest(self, scene: Scene) -> None:
         scene.publish(ONE)
         scene.publish(TWO)

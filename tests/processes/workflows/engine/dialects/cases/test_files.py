@@ -67,7 +67,7 @@ class CaseRun:
         outcome = run_command(self.library, self.state, command, AT)
         self.state = json.loads(json.dumps(outcome.state))
 
-    def library(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return self.definition, 1
 
     def states(self) -> dict[str, str]:
@@ -201,7 +201,7 @@ class TestFiles:
     def test_what_has_no_effect_is_listed(self) -> None:
         source = case(f'{item("h")}<humanTask id="h" flowable:formFieldValidation="false"/>')
         report = parse_file(source).report
-        assert [(entry.element, entry.what) for entry in report.drawn] == [("h", "flowable:formFieldValidation")]
+        assert [(entry.element, entry.what) for entry in report.drawn] == [("h", "flowable:formFieldValidation false")]
 
     def test_what_is_passed_on_and_taken_back(self) -> None:
         mapped = (
@@ -228,3 +228,102 @@ class TestPeople:
         assert people == [{"assignee": "anna", "groups": ["sales"]}, {"groups": ["Clerks"]}]
         told = {entry.what for entry in parse_file(source).report.translated}
         assert {"camunda:assignee", "flowable:candidateGroups", "performerRef"} <= told
+
+
+class TestWhatPointsNowhere:
+    """Cases as people draw them: on-parts without an event, items without a definition, shared definitions."""
+
+    def lists(self, body: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        report = parse_file(case(body)).report
+        drawn = [(entry.element, entry.what) for entry in report.drawn]
+        return drawn, [(entry.element, entry.after) for entry in report.translated]
+
+    def after(self, kind: str, event: str) -> str:
+        part = f'<planItemOnPart sourceRef="a-item"><standardEvent>{event}</standardEvent></planItemOnPart>'
+        entry = '<entryCriterion id="e" sentryRef="s"/>'
+        return f'{item("a")}{item("b", entry)}<sentry id="s">{part}</sentry><{kind} id="a"/><humanTask id="b"/>'
+
+    @pytest.mark.parametrize("event", ["complete", "occur", ""])
+    def test_a_milestone_occurs_whatever_the_tool_calls_it(self, event: str) -> None:
+        run = CaseRun(case(self.after("milestone", event)))
+        assert run.states()["b-item"] == "active"
+
+    @pytest.mark.parametrize("event", ["complete", "occur", ""])
+    def test_a_task_is_completed_whatever_the_tool_calls_it(self, event: str) -> None:
+        run = CaseRun(case(self.after("humanTask", event)))
+        assert run.states()["b-item"] == "available"
+        run.complete("a-item")
+        assert run.states()["b-item"] == "active"
+
+    def test_what_can_never_happen_is_listed_and_its_criterion_never_met(self) -> None:
+        body = self.after("humanTask", "close")
+        run = CaseRun(case(body))
+        run.complete("a-item")
+        assert run.states()["b-item"] == "available"
+        assert ("s", "planItemOnPart close") in self.lists(body)[0]
+
+    @pytest.mark.parametrize(
+        "part", ['<planItemOnPart sourceRef="gone"/>', "<caseFileItemOnPart/>", "<planItemOnPart/>"]
+    )
+    def test_an_on_part_of_nothing_is_listed(self, part: str) -> None:
+        body = f'{item("a", "<entryCriterion sentryRef=" + chr(34) + "s" + chr(34) + "/>")}<humanTask id="a"/>'
+        body += f'<sentry id="s">{part}</sentry>'
+        assert CaseRun(case(body)).states()["a-item"] == "available"
+        assert [element for element, _ in self.lists(body)[0]] == ["s"]
+
+    def test_an_item_of_nothing_is_only_drawn(self) -> None:
+        body = f'{item("a")}<planItem id="x"/><planItem id="y" definitionRef="gone"/><humanTask id="a"/>'
+        body += '<manualTask id="m"/>'
+        assert set(CaseRun(case(body)).states()) == {"plan", "a-item"}
+        assert set(self.lists(body)[0]) == {("x", "planItem"), ("y", "planItem"), ("m", "manualTask")}
+
+    def test_a_definition_in_another_stage_is_shared(self) -> None:
+        stages = '<stage id="s"><planItem id="i" definitionRef="h"/><humanTask id="h"/></stage>'
+        body = f'{item("s")}{item("t")}{stages}<stage id="t"><planItem id="j" definitionRef="h"/></stage>'
+        states = CaseRun(case(body)).states()
+        assert (states["i"], states["j"]) == ("active", "active")
+        assert ("h", "it stands in the case plan, where every stage finds it") in self.lists(body)[1]
+
+    def test_a_stage_has_one_plan_item(self) -> None:
+        body = (
+            f'{item("s")}<planItem id="again" definitionRef="s"/><stage id="s">{item("h")}<humanTask id="h"/></stage>'
+        )
+        assert ("again", "planItem") in self.lists(body)[0]
+        assert CaseRun(case(body)).states()["h-item"] == "active"
+
+    def test_a_plan_of_nothing_is_complete_at_once(self) -> None:
+        assert CaseRun(case('<planItem id="x"/>')).state["status"] == "completed"
+
+    def test_the_plan_has_no_entry_criterion(self) -> None:
+        body = f'{item("a")}<entryCriterion id="e" sentryRef="s"/><humanTask id="a"/><sentry id="s"/>'
+        assert ("plan", "entryCriterion") in self.lists(body)[0]
+
+    def test_a_case_without_a_plan_is_drawn_beside_one_that_has(self) -> None:
+        source = case(f'{item("a")}<humanTask id="a"/>').replace(b"</definitions>", b'<case id="d"/></definitions>')
+        found = parse_file(source)
+        assert [each.key for each in found.definitions] == ["c"]
+        assert [(entry.element, entry.what) for entry in found.report.drawn] == [("d", "case")]
+
+    def test_a_condition_in_words_is_a_variable_that_is_set_from_outside(self) -> None:
+        body = f'{item("a", "<entryCriterion sentryRef=" + chr(34) + "s" + chr(34) + "/>")}<humanTask id="a"/>'
+        body += '<sentry id="s"><ifPart><condition>the customer is rich</condition></ifPart></sentry>'
+        run = CaseRun(case(body))
+        run.run({"command": "set_variables", "variables": {"answer_s": True}})
+        assert run.states()["a-item"] == "active"
+
+    @pytest.mark.parametrize(("text", "kind"), [("1h", TimerKind.DURATION), ("2d12h", TimerKind.DURATION)])
+    def test_a_length_of_a_timer_may_be_short(self, text: str, kind: TimerKind) -> None:
+        timer = f"<timerEventListener id='t'><timerExpression>{text}</timerExpression></timerEventListener>"
+        event = parse_definition(case(item("t") + timer)).nodes["t-item"].event
+        assert event is not None
+        assert event.timer is not None
+        assert event.timer.kind is kind
+
+    def test_a_process_is_called_by_its_name(self) -> None:
+        source = case(f'{item("t")}<processTask id="t" processRef="r"/>')
+        source = source.replace(b"<case ", b'<process id="r" name="Order a part"/><case ', 1)
+        assert parse_definition(source).nodes["t-item"].called == "Order-a-part"
+
+    def test_a_form_elsewhere_is_listed(self) -> None:
+        body = f'{item("h")}<humanTask id="h" camunda:formKey="embedded:app:x.html"/>'
+        assert self.lists(body)[0] == [("h", "camunda:formKey embedded:app:x.html")]

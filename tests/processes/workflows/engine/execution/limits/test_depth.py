@@ -50,7 +50,7 @@ class Instance:
             task = next(iter(self.state["tasks"]))
             self.state = self.command({"command": "complete_task", "task": task}, self.state)
 
-    def _find(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def _find(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return self.definition, 1
 
 

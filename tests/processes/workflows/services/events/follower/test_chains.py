@@ -190,7 +190,7 @@ class Clock:
         self.at = max(self.at, datetime.fromisoformat(record["due"]))
         self.state = self.run({"command": "fire_timer", "timer": key}, self.state)
 
-    def _find(self, key: str, revision: int | None) -> tuple[Definition, int]:
+    def _find(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         return self.definition, 1
 
 

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("workflows", "0011_shadow")]
+
+    operations = [
+        migrations.AddField(
+            model_name="workflowrevision",
+            name="version_tag",
+            field=models.CharField(
+                blank=True, default="", editable=False, max_length=200, verbose_name="version tag"
+            ),
+        ),
+    ]
