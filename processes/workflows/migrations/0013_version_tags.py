@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workflows", "0011_shadow")]
+    dependencies = [("workflows", "0012_stopped_batches")]
 
     operations = [
         migrations.AddField(
