@@ -224,6 +224,15 @@ class TestBetweenEventAndReceiver:
         service("operations")("POST", f"/deliveries/{Delivery.objects.get().pk}/resend/")
         assert ask(desk, client, at)["verdict"] == Verdict.PENDING
 
+    def test_pending_after_an_attempt_that_failed(self, desk: Caller, client: Client, at: datetime) -> None:
+        fail(Delivery.objects.get(), times=1)
+        found = ask(desk, client, at)
+        assert found["verdict"] == Verdict.PENDING
+        assert found["text"] == (
+            "It has not been delivered yet: failed attempts: 1, the last with “answered 500”. The next one is at "
+            f"{found['until']}."
+        )
+
     def test_dead(self, desk: Caller, client: Client, at: datetime, settings: Any) -> None:
         settings.DELIVERY_ATTEMPTS = 2
         fail(Delivery.objects.get(), times=2)
