@@ -160,9 +160,9 @@ class TestDrawnCards:
 
     def test_call_what_was_changed_by_its_name(self, admin: User) -> None:
         client = make_client("Night watch")
-        change = {"kind": "client", "action": "changed", "before": {}, "after": {}, "actor": "test"}
-        record_change(object_id=str(client.pk), **change)
-        record_change(object_id="999999", **change)
+        for object_id in (str(client.pk), "999999"):
+            action = ChangeRecord.Action.CHANGED
+            record_change(kind="client", object_id=object_id, action=action, before={}, after={}, actor="test")
         cards = signed_in(admin).get("/admin/drawn-cards/").content.decode()
         assert ">client Night watch</a>" in cards
         assert ">client 999999</a>" in cards

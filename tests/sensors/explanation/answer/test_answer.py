@@ -245,7 +245,7 @@ class TestBetweenEventAndReceiver:
     ) -> None:
         settings.DELIVERY_ATTEMPTS = 1
         answer(*claim(), status=None, error="no answer within 10 s")
-        asked = {"sensor": "0xA", "client": client.pk, "at": format_time(at)}
+        asked: dict[str, str | int] = {"sensor": "0xA", "client": client.pk, "at": format_time(at)}
         page = signed_in("viewer").get("/admin/explain/", asked, headers={"accept-language": "ru"}).content.decode()
         assert page.count("нет ответа за 10 с") == 2, "of the verdict and of the attempt"
         assert "no answer" not in re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
