@@ -1,8 +1,8 @@
 """The events of this app in words, and the names of what an alert knows of its cause."""
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from config.common.known_texts import KnownTexts
 from config.common.text_templates import is_translated, on_one_line, render_text
@@ -60,6 +60,14 @@ DETAILS: dict[str, Promise] = {
 }
 
 
+_ADDRESS_REFUSALS = KnownTexts(
+    [
+        gettext_noop("it is not an address"),
+        gettext_noop("it is %(what)s (%(network)s); WEBHOOK_ALLOWED_NETWORKS may list the private networks to open"),
+        gettext_noop("the cloud's metadata services are there, and nothing opens them"),
+    ],
+    {"what": gettext},
+)
 ATTEMPT_ERRORS = KnownTexts(
     [
         gettext_noop("%(address)s is refused: %(reason)s"),
@@ -79,7 +87,8 @@ ATTEMPT_ERRORS = KnownTexts(
         gettext_noop("the connection broke (%(reason)s)"),
         gettext_noop("the connection was closed before the answer was whole"),
         gettext_noop("the name %(host)s was not found (%(reason)s)"),
-    ]
+    ],
+    {"reason": _ADDRESS_REFUSALS.translate},
 )
 """What the sender writes about an attempt: the same for everybody, and in REST."""
 

@@ -31,7 +31,9 @@ def trace_signals(correlation_id: str, most: int) -> Iterator[TraceStep]:
     """
     events = Event.objects.filter(correlation_id=correlation_id, type__in=EVENT_TYPES)
     for event in events.order_by("pk")[:most]:
-        sensor_id = find_sensor_id(event.subject) or ""
+        sensor_id = find_sensor_id(event.subject)
+        if not sensor_id:  # an event of a plugin may have any subject
+            continue
         page = reverse("admin:sensors_sensor_change", args=[sensor_id])
         if event.type == STATE_CHANGED:
             yield _signal_step(event, sensor_id, page)

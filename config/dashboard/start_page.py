@@ -1,7 +1,7 @@
 """The start page: what runs, what happened in the last day, what waits for a person. Every read is bounded."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from config.admin_base.times import format_local
 from config.audit.selectors import visible_changes
+from config.audit.subjects import find_subject_names
 from config.dashboard.engines import EngineTile, engine_tiles, profile
 from config.dashboard.exchange_panel import ExchangePanel, build_panel
 from config.dashboard.first_steps import FirstSteps, find_first_steps
@@ -23,6 +24,7 @@ from config.dashboard.live.counts import MOST_COUNTED
 from config.dashboard.live.inbox import InboxRow, sorted_rows
 from config.dashboard.live.page_state import Parts, read_state
 from config.dashboard.live.words import live_words
+from config.records.kinds import kind_title
 from config.records.models import ChangeRecord
 from config.version import VERSION
 from notifications.selectors import events_per_hour
@@ -56,7 +58,8 @@ class DrawnCards:
     """What the server alone draws, and the script fetches from time to time; None where the person may not see it."""
 
     chart: EventChart | None
-    changes: list[ChangeRecord] | None
+    changes: list[tuple[ChangeRecord, str]] | None
+    """Each with what it was about, by its name."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,18 @@ def draw_cards(request: HttpRequest, *, at: datetime) -> DrawnCards:
 
     return DrawnCards(
         chart=seen("notifications.view_event", lambda: _chart(at)),
-        changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
+        changes=seen("records.view_changerecord", lambda: _name_changes(visible_changes(request.user)[:ROWS])),
     )
+
+
+def _name_changes(changes: Iterable[ChangeRecord]) -> list[tuple[ChangeRecord, str]]:
+    subjects = {change.pk: f"{change.kind}/{change.object_id}" for change in changes}
+    names = find_subject_names(set(subjects.values()))
+    nameless = ("", "")
+    return [
+        (change, f"{kind_title(change.kind)} {names.get(subjects[change.pk], nameless)[0] or change.object_id}")
+        for change in changes
+    ]
 
 
 def _chart(at: datetime) -> EventChart:

@@ -16,6 +16,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from aiohttp import AddrInfoType, SocketFactoryType, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
+from django.utils.translation import gettext_noop
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -27,45 +28,46 @@ KEEP_ALIVE_SECONDS = 4
 ADDRESSES_OF_A_NAME = 8
 LOOK_UPS_AT_ONCE = 200
 
-# What each network is; the first that holds an address names it in the refusal.
+# What each network is; the first that holds an address names it in the refusal. Pages say it in the language of the
+# reader (`presentation.py`).
 DENIED: dict[Network, str] = {
     ip_network(network): what
     for network, what in {
-        "0.0.0.0/8": "this host",
-        "10.0.0.0/8": "a private network",
-        "100.64.0.0/10": "a carrier's shared network",
-        "127.0.0.0/8": "loopback",
-        "169.254.0.0/16": "link-local",
-        "172.16.0.0/12": "a private network",
-        "192.0.0.0/24": "reserved for protocols",
-        "192.0.2.0/24": "reserved for documentation",
-        "192.88.99.0/24": "a 6to4 relay",
-        "192.168.0.0/16": "a private network",
-        "198.18.0.0/15": "reserved for benchmarks",
-        "198.51.100.0/24": "reserved for documentation",
-        "203.0.113.0/24": "reserved for documentation",
-        "224.0.0.0/4": "multicast",
-        "255.255.255.255/32": "broadcast",
-        "240.0.0.0/4": "reserved",
-        "::/128": "this host",
-        "::1/128": "loopback",
-        "::/96": "an IPv4-compatible address",
-        "::ffff:0:0:0/96": "an IPv4-translated address",
-        "64:ff9b:1::/48": "a NAT64 prefix of local use",
-        "100::/64": "a discard prefix",
-        "2001::/23": "reserved for protocols, Teredo among them",
-        "2001:db8::/32": "reserved for documentation",
-        "2002::/16": "6to4",
-        "3fff::/20": "reserved for documentation",
-        "5f00::/16": "segment routing",
-        "fc00::/7": "a private network",
-        "fe80::/10": "link-local",
-        "fec0::/10": "site-local",
-        "ff00::/8": "multicast",
+        "0.0.0.0/8": gettext_noop("this host"),
+        "10.0.0.0/8": gettext_noop("a private network"),
+        "100.64.0.0/10": gettext_noop("a carrier's shared network"),
+        "127.0.0.0/8": gettext_noop("loopback"),
+        "169.254.0.0/16": gettext_noop("link-local"),
+        "172.16.0.0/12": gettext_noop("a private network"),
+        "192.0.0.0/24": gettext_noop("reserved for protocols"),
+        "192.0.2.0/24": gettext_noop("reserved for documentation"),
+        "192.88.99.0/24": gettext_noop("a 6to4 relay"),
+        "192.168.0.0/16": gettext_noop("a private network"),
+        "198.18.0.0/15": gettext_noop("reserved for benchmarks"),
+        "198.51.100.0/24": gettext_noop("reserved for documentation"),
+        "203.0.113.0/24": gettext_noop("reserved for documentation"),
+        "224.0.0.0/4": gettext_noop("multicast"),
+        "255.255.255.255/32": gettext_noop("broadcast"),
+        "240.0.0.0/4": gettext_noop("reserved"),
+        "::/128": gettext_noop("this host"),
+        "::1/128": gettext_noop("loopback"),
+        "::/96": gettext_noop("an IPv4-compatible address"),
+        "::ffff:0:0:0/96": gettext_noop("an IPv4-translated address"),
+        "64:ff9b:1::/48": gettext_noop("a NAT64 prefix of local use"),
+        "100::/64": gettext_noop("a discard prefix"),
+        "2001::/23": gettext_noop("reserved for protocols, Teredo among them"),
+        "2001:db8::/32": gettext_noop("reserved for documentation"),
+        "2002::/16": gettext_noop("6to4"),
+        "3fff::/20": gettext_noop("reserved for documentation"),
+        "5f00::/16": gettext_noop("segment routing"),
+        "fc00::/7": gettext_noop("a private network"),
+        "fe80::/10": gettext_noop("link-local"),
+        "fec0::/10": gettext_noop("site-local"),
+        "ff00::/8": gettext_noop("multicast"),
         # The rest of what lies beside 2000::/3, the only part of IPv6 in public use.
-        "::/3": "not in public use",
-        "4000::/2": "not in public use",
-        "8000::/1": "not in public use",
+        "::/3": gettext_noop("not in public use"),
+        "4000::/2": gettext_noop("not in public use"),
+        "8000::/1": gettext_noop("not in public use"),
     }.items()
 }
 # These addresses answer with the credentials of the machine: no setting opens them.

@@ -77,6 +77,10 @@ REFUSALS_EXPIRED = gettext_noop(
     "No signal was accepted around then. Whether one was rejected is no longer known: that is kept for %(days)s days."
 )
 UNDER_WAY = gettext_noop("An attempt is in progress right now.")
+RETRIED = gettext_noop(
+    "It has not been delivered yet: failed attempts: %(attempts)s, the last with “%(reason)s”. The next one is at "
+    "%(until)s."
+)
 REFUSALS: dict[str, str] = {
     Code.UNKNOWN_SENSOR: gettext_noop("no such sensor was registered"),
     Code.BAD_DATA: gettext_noop("its value was neither 0 nor 1"),
@@ -108,6 +112,8 @@ def _choose(case: Case, decision: Decision) -> str:
     lease = None if case.sent is None else case.sent.delivery.under_way_until
     if verdict == Verdict.PENDING and lease is not None and lease > case.now:
         return UNDER_WAY
+    if verdict == Verdict.PENDING and case.sent is not None and case.sent.delivery.reason:
+        return RETRIED
     needed = [name for name in ("since", "until") if f"%({name})s" in SENTENCES[verdict]]
     if any(getattr(decision, name) is None for name in needed):
         return WITHOUT_TIMES.get(verdict, SENTENCES[verdict])

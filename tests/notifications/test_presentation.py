@@ -1,7 +1,29 @@
+import re
+
+import pytest
 from django.utils.translation import gettext_noop, override
 
 from config.common.text_templates import nested_text
-from notifications.presentation import say_details
+from notifications.presentation import say_details, say_reason
+from notifications.sending.guard import AddressRefused, check_address
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("192.0.2.1", "192.0.2.1 отклонён: зарезервировано для документации (192.0.2.0/24)"),
+        ("fe80::1", "fe80::1 отклонён: локальная связь (fe80::/10)"),
+        ("169.254.169.254", "169.254.169.254 отклонён: там службы метаданных облака"),
+        ("name", "name отклонён: это не адрес"),
+    ],
+)
+def test_why_an_address_is_refused_is_said_in_the_language_of_the_reader(address: str, words: str) -> None:
+    with pytest.raises(AddressRefused) as refused:
+        check_address(address, [])
+    with override("ru"):
+        said = say_reason(refused.value.strerror)
+    assert said.startswith(words)
+    assert not re.search(r"\b(?:it|is|the|may|private)\b", said)
 
 
 class TestSayDetails:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.urls import reverse
 
@@ -17,7 +18,11 @@ MOST_SESSIONS = 5
 def ask_sessions() -> Questions:
     """Return the query for the sessions that come next."""
     saved = RepeatSession.objects.filter(status=RepeatSession.Status.SAVED).order_by("due_at", "save_number")
-    return {"next_sessions": saved.values("pk", "theme", "repeats", "due_at")[:MOST_SESSIONS]}
+    return {
+        "next_sessions": saved.values("pk", "theme", "theme__handler", "theme__url", "repeats", "due_at")[
+            :MOST_SESSIONS
+        ]
+    }
 
 
 def read_sessions(at: datetime, *, counts: dict[str, int], lists: Lists) -> dict[str, Any]:
@@ -39,6 +44,7 @@ def _session(row: Row) -> dict[str, Any]:
     return {
         "key": row["pk"],
         "name": f"{row['theme']}/{row['pk']}",
+        "repeater": row["theme__handler"] or urlsplit(row["theme__url"]).netloc,
         "repeats": row["repeats"],
         "at": row["due_at"],
         "page": reverse("admin:notifications_repeatsession_change", args=[row["pk"]]),

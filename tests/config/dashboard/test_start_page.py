@@ -158,6 +158,15 @@ class TestDrawnCards:
         assert "/admin/records/changerecord/" in changes
         assert "data-value=" in events
 
+    def test_call_what_was_changed_by_its_name(self, admin: User) -> None:
+        client = make_client("Night watch")
+        for object_id in (str(client.pk), "999999"):
+            action = ChangeRecord.Action.CHANGED
+            record_change(kind="client", object_id=object_id, action=action, before={}, after={}, actor="test")
+        cards = signed_in(admin).get("/admin/drawn-cards/").content.decode()
+        assert ">client Night watch</a>" in cards
+        assert ">client 999999</a>" in cards
+
     def test_hide_what_a_person_may_not_see(self) -> None:
         person = User.objects.create_user("ivan", is_staff=True)
         assert signed_in(person).get("/admin/drawn-cards/").content.decode().strip() == ""

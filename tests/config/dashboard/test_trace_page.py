@@ -219,7 +219,9 @@ class TestOfARow:
         browser = signed_in("administrator")
         for row in (User.objects.get(username="olga"), Group.objects.create(name="night shift")):
             kind = "group" if isinstance(row, Group) else "account"
-            record_change(kind=kind, object_id=str(row.pk), action="changed", before={}, after={}, actor="test")
+            record_change(
+                kind=kind, object_id=str(row.pk), action=ChangeRecord.Action.CHANGED, before={}, after={}, actor="test"
+            )
             ChangeRecord.objects.filter(kind=kind).update(correlation_id=CHAIN)
             page = f"/admin/auth/{row._meta.model_name}/{row.pk}/change/"
             assert find_trace_button(browser, page) == f"{PAGE}?id={CHAIN}"

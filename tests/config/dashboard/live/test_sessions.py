@@ -6,6 +6,7 @@ import pytest
 from config.common.database.row_lists import read_lists
 from config.dashboard.live.counts import read_counts
 from config.dashboard.live.sessions import MOST_SESSIONS, ask_sessions, read_sessions
+from notifications.admin.presentation import repeater_of
 from notifications.models import RepeatSession, Theme
 from tests.config.dashboard.live.conftest import AT
 from tests.notifications.sessions.themes import theme
@@ -42,4 +43,5 @@ class TestReadSessions:
         found = sessions()["next"]
         assert [row["key"] for row in found] == [each.pk for each in reversed(made)][:MOST_SESSIONS]
         assert (found[0]["name"], found[0]["repeats"]) == (f"7/{made[-1].pk}", 1)
+        assert found[0]["repeater"] == repeater_of(made[-1].theme)
         assert found[0]["page"] == f"/admin/notifications/repeatsession/{made[-1].pk}/change/"

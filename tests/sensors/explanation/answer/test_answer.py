@@ -224,6 +224,15 @@ class TestBetweenEventAndReceiver:
         service("operations")("POST", f"/deliveries/{Delivery.objects.get().pk}/resend/")
         assert ask(desk, client, at)["verdict"] == Verdict.PENDING
 
+    def test_pending_after_an_attempt_that_failed(self, desk: Caller, client: Client, at: datetime) -> None:
+        fail(Delivery.objects.get(), times=1)
+        found = ask(desk, client, at)
+        assert found["verdict"] == Verdict.PENDING
+        assert found["text"] == (
+            "It has not been delivered yet: failed attempts: 1, the last with “answered 500”. The next one is at "
+            f"{found['until']}."
+        )
+
     def test_dead(self, desk: Caller, client: Client, at: datetime, settings: Any) -> None:
         settings.DELIVERY_ATTEMPTS = 2
         fail(Delivery.objects.get(), times=2)
@@ -236,7 +245,7 @@ class TestBetweenEventAndReceiver:
     ) -> None:
         settings.DELIVERY_ATTEMPTS = 1
         answer(*claim(), status=None, error="no answer within 10 s")
-        asked = {"sensor": "0xA", "client": client.pk, "at": format_time(at)}
+        asked: dict[str, str | int] = {"sensor": "0xA", "client": client.pk, "at": format_time(at)}
         page = signed_in("viewer").get("/admin/explain/", asked, headers={"accept-language": "ru"}).content.decode()
         assert page.count("нет ответа за 10 с") == 2, "of the verdict and of the attempt"
         assert "no answer" not in re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
