@@ -81,6 +81,11 @@ def list_pages() -> None:
 
 
 def _find_pages() -> Iterator[str]:
+    is_history_there = False
     for page in admin_pages():
+        if page.name.endswith("/history/"):  # the same page whatever it is about
+            if is_history_there:
+                continue
+            is_history_there = True
         if page.address and page.name not in REFUSED and not page.is_download and not page.name.endswith(NO_DOCUMENTS):
             yield page.address

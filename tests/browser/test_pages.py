@@ -1,6 +1,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import find_violations, shift_of
@@ -47,6 +48,7 @@ IS_TITLE_CUT = """[...document.querySelectorAll("h1, h1 *")].some((part) => part
 
 
 class TestEveryPage:
+    @pytest.mark.timeout(900)
     def test_keeps_to_its_policy_its_host_its_width_its_place_and_to_wcag(
         self, open_page: Open, admin_session: Path, address: str, every_page: list[str]
     ) -> None:
