@@ -13,8 +13,9 @@ class NotificationsConfig(AppConfig):
         from config.audit.subjects import register_subject_names
         from config.audit.trace import TraceSource, register_trace_source
         from config.common.encryption import register_encrypted
+        from config.common.text_templates import register_detail
         from notifications.decisions import register_decision
-        from notifications.event_titles import register_event_titles
+        from notifications.event_titles import event_title, register_event_titles
         from notifications.followers import GATHER_SECONDS
         from notifications.models import Alert, Delivery, Event, RepeatSession
         from notifications.names import find_pages
@@ -39,6 +40,7 @@ class NotificationsConfig(AppConfig):
         from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
         register_event_titles(EVENT_TITLES)
+        register_detail("event", event_title)
         register_encrypted("notifications.Endpoint", "secret", "old_secret")
         register_encrypted("notifications.Theme", "secret", "old_secret")
         register_work(BackgroundWork(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))

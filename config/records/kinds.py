@@ -25,6 +25,7 @@ KINDS: dict[str, Promise] = {
     "task": _("task"),
     "theme": _("theme"),
     "workflow": _("workflow"),
+    "workflow_scenarios": _("scenarios"),
 }
 
 VALUES: dict[str, Promise] = {
@@ -62,6 +63,7 @@ VALUES: dict[str, Promise] = {
     "resolution": _("resolution"),
     "revision": _("revision"),
     "rotated_at": _("secret replaced"),
+    "scenarios": _("scenarios"),
     "scopes": _("permissions"),
     "status": _("status"),
     "subject": _("belongs to"),

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -5,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.browser.installation import PASSWORD, running
+from tests.browser.installation import PAGES_FILE, PASSWORD, running
 from tests.browser.watch import Watch
 from tests.browser.windows import Windows
 from tests.faults.product import copy_template
@@ -32,11 +33,21 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="package")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("installation")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("installation")
+
+
+@pytest.fixture(scope="package")
+def address(folder: Path) -> Iterator[str]:
     copy_template(folder, with_database=True)
     with running(folder) as address:
         yield address
+
+
+@pytest.fixture(scope="package")
+def every_page(folder: Path, address: str) -> list[str]:
+    """The path of every page of the admin, each about a row that is there."""
+    return list(json.loads((folder / PAGES_FILE).read_text()))
 
 
 @pytest.fixture(scope="package")

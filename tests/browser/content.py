@@ -29,6 +29,7 @@ from sensors.ingest.apply import apply_signals  # noqa: E402
 from sensors.ingest.signals import Origin, read_signals  # noqa: E402
 from sensors.services.clients import create_client  # noqa: E402
 from sensors.services.sensors import create_sensor, mute_sensors, update_sensor  # noqa: E402
+from tests.browser.rows_for_pages import list_pages, make_rows  # noqa: E402
 from tests.processes.coordination.admin.change_set_outcomes import commit, fail, refuse  # noqa: E402
 from tests.processes.coordination.in_memory_roles import InMemoryRoles  # noqa: E402
 
@@ -53,6 +54,8 @@ def main() -> None:
     _publish_examples(now)
     _coordinate()
     _open_a_door(now)
+    make_rows(now)
+    list_pages()
 
 
 def _open_a_door(now: datetime) -> None:

@@ -15,6 +15,8 @@ from tests.servers.private_server import find_free_port
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a password for the browser"
 PATIENCE_SECONDS = 240
+PAGES_FILE = "pages.json"
+"""Beside the data: the paths of all pages, for whoever opens them."""
 
 
 @contextmanager

@@ -54,3 +54,7 @@ class TestSayDetails:
 
     def test_a_name_that_a_workflow_has_chosen_stays(self) -> None:
         assert say_details({"odd name %(x)s": {"a": 1}}) == {"odd name %(x)s": "{'a': 1}"}
+
+    def test_an_event_is_said_in_words_and_the_number_of_a_change_set_as_it_is(self) -> None:
+        assert list(say_details({"event": "sensor.connection_lost"}).values()) == ["Connection lost"]
+        assert list(say_details({"event": 12}).values()) == ["12"]

@@ -96,7 +96,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
     def state(self, instance: WorkflowInstance) -> SafeString:
         return status_badge(instance.status)
 
-    @display(description=_("since"), ordering="started_at")
+    @display(description=_("started"), ordering="started_at")
     def since(self, instance: WorkflowInstance) -> SafeString:
         return time_html(instance.started_at)
 

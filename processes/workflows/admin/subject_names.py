@@ -1,6 +1,6 @@
 """Name workflow instances on the pages and in the messages of notifications."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from django.urls import reverse
@@ -22,6 +22,12 @@ def name_subjects(subjects: Collection[str]) -> dict[str, Named]:
     rows = WorkflowInstance.objects.filter(pk__in=set(ids.values())) if ids else WorkflowInstance.objects.none()
     known = {pk: names for pk, *names in rows.values_list("pk", "definition__name", "definition_id", "record")}
     return {subject: _name(pk, known.get(pk)) for subject, pk in ids.items()}
+
+
+def name_instances(ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return what instances are called: their definition and what they are about, or the end of their id."""
+    rows = WorkflowInstance.objects.filter(pk__in=list(ids)).select_related("definition")
+    return {row.pk: f"{row.definition} · {say_record(row.record) or str(row.pk)[-12:]}" for row in rows}
 
 
 def _name(pk: UUID, known: list[str] | None) -> Named:

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -76,7 +77,7 @@ class WorkflowBatch(models.Model):
         indexes = [models.Index(name="batch_due", fields=["due_at"], condition=Q(due_at__isnull=False))]
 
     def __str__(self) -> str:
-        return str(self.get_operation_display())
+        return capfirst(str(self.get_operation_display()))
 
     @property
     def is_under_way(self) -> bool:

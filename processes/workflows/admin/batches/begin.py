@@ -17,8 +17,8 @@ from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
 from processes.workflows.admin.batches.forms import MoveForm, SetVariablesForm
-from processes.workflows.admin.batches.words import name_instances
 from processes.workflows.admin.presentation import explain_refusal
+from processes.workflows.admin.subject_names import name_instances
 from processes.workflows.models import WorkflowBatch, WorkflowInstance
 from processes.workflows.services.batches.create import MOST_INSTANCES, NOT_ENDED, BatchRequest, create_batch
 
@@ -106,6 +106,7 @@ def _ask(
         "checkbox": ACTION_CHECKBOX_NAME,
         "ticked": request.POST.getlist(ACTION_CHECKBOX_NAME),
         "back": request.get_full_path(),
+        "are_names_words": True,
         "is_in_batches": False,
     }
     return TemplateResponse(request, "admin_base/confirm_many.html", context)

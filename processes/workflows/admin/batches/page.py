@@ -20,9 +20,10 @@ from config.admin_base.theme import display
 from config.common.actors import say_actor
 from config.common.errors import ApplicationError
 from processes.workflows.admin.access import WorkflowAdmin
-from processes.workflows.admin.batches.words import Pairs, name_instances, say_choice, say_parameters
+from processes.workflows.admin.batches.words import Pairs, say_choice, say_parameters
 from processes.workflows.admin.forms import LONGEST_REASON
 from processes.workflows.admin.presentation import explain_refusal
+from processes.workflows.admin.subject_names import name_instances
 from processes.workflows.models import BatchItem, WorkflowBatch
 from processes.workflows.reasons import translate_reason
 from processes.workflows.selectors import OutcomeGroup, list_outcomes

@@ -1,8 +1,7 @@
 """By what the instances of a batch were chosen, and what is to be done to them, as people say it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from uuid import UUID
 
 import msgspec
 from django.utils.functional import Promise
@@ -12,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from processes.workflows.admin.drawings import get_element_names
 from processes.workflows.admin.filters import AgeFilter
 from processes.workflows.admin.values import show_values
-from processes.workflows.models import WorkflowBatch, WorkflowDefinition, WorkflowInstance
+from processes.workflows.models import WorkflowBatch, WorkflowDefinition
 from processes.workflows.models.instance import Status
 from processes.workflows.services.definitions.library import UnknownDefinition
 from processes.workflows.subjects import say_record
@@ -64,12 +63,6 @@ def say_parameters(batch: WorkflowBatch) -> Pairs:
         *((names[name], str(given[name])) for name in names if given.get(name)),
         *((gettext("“%(name)s” continues at") % {"name": element}, target) for element, target in elements.items()),
     ]
-
-
-def name_instances(ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Return what instances are called: their definition and what they are about, or the end of their id."""
-    rows = WorkflowInstance.objects.filter(pk__in=list(ids)).select_related("definition")
-    return {row.pk: f"{row.definition} · {say_record(row.record) or str(row.pk)[-12:]}" for row in rows}
 
 
 def _find_names(definition: WorkflowDefinition | None) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """The page of a revision on trial: how it stands, where it differs, and the two ways to end the trial."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -13,16 +15,20 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from config.admin_base.pages import Question, actor_of
+from config.admin_base.times import format_local
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.drawings import draw_revision, get_element_names
 from processes.workflows.admin.forms import LARGEST_NUMBER
+from processes.workflows.admin.subject_names import name_instances
 from processes.workflows.engine.diagram import Marks, Note
 from processes.workflows.engine.diagram.colours import OFFERED
 from processes.workflows.models import ShadowDifference, ShadowExample, WorkflowRevision, WorkflowShadow
 from processes.workflows.services.definitions.publish import Published
 from processes.workflows.services.shadow.end import discard_shadow, promote_shadow
 from processes.workflows.shadows import MOST_COUNTED, Standing, find_shadow, get_shadow, get_standing, list_examples
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
 class SeenShadowForm(forms.Form):
@@ -44,6 +50,9 @@ class ListedExample:
     row: ShadowExample
     page: str
     """Of the version at which the instance was."""
+    name: str
+    live: str
+    withheld: str
 
 
 def shadow_address(key: str, **query: Any) -> str:
@@ -67,10 +76,7 @@ def shadow_view(model_admin: WorkflowAdmin[Any], request: HttpRequest, object_id
         "is_far_behind": standing.waiting == MOST_COUNTED,
         "differences": listed,
         "chosen": next((each for each in listed if each.row.pk == number), None),
-        "examples": [
-            ListedExample(each, reverse("admin:workflows_instance_version", args=[each.instance, each.version]))
-            for each in (list_examples(shadow, number) if number else ())
-        ],
+        "examples": _list_examples(shadow, number) if number else [],
         "drawings": [draw_revision(shadow.revision, query={"differences": "1"})],
         "may_end": model_admin.has_operate_permission(request),
         "back": _definition_address(shadow),
@@ -161,6 +167,33 @@ def _list_differences(standing: Standing) -> list[ListedDifference]:
         )
         for row in standing.differences
     ]
+
+
+def _list_examples(shadow: WorkflowShadow, difference: int) -> list[ListedExample]:
+    rows = list_examples(shadow, difference)
+    names = name_instances(each.instance for each in rows)
+    return [
+        ListedExample(
+            each,
+            reverse("admin:workflows_instance_version", args=[each.instance, each.version]),
+            names.get(each.instance, str(each.instance)),
+            live=_say_times(each.live),
+            withheld=_say_times(each.withheld),
+        )
+        for each in rows
+    ]
+
+
+def _say_times(text: str) -> str:
+    """Return a JSON text with its times as its reader has them; what only looks like one stays as it is."""
+
+    def say(found: re.Match[str]) -> str:
+        try:
+            return format_local(datetime.fromisoformat(found[0]))
+        except ValueError:
+            return found[0]
+
+    return _TIME.sub(say, text)
 
 
 def _definition_address(shadow: WorkflowShadow) -> str:
