@@ -1,5 +1,5 @@
 """Workflows: steps of a process of ten tasks against SpiffWorkflow, in memory and in PostgreSQL; and what a step costs
-late in a long history and among many finished instances.
+late in a long history, beside a revision on trial, and among many finished instances.
 
 In memory both sides read a state from JSON, complete its one open task and write the state as JSON again, each by its
 own serializer: ours is the one by which the store keeps states.
@@ -33,9 +33,10 @@ from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import run_command
 from processes.workflows.heads import Head
-from processes.workflows.models import WorkflowInstance
+from processes.workflows.models import ShadowInput, WorkflowInstance, WorkflowShadow
 from processes.workflows.services.commands import execute_command
 from processes.workflows.services.definitions.publish import publish_definition
+from processes.workflows.services.shadow.follow import follow_shadows
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.state_storage import join_state, split_state
@@ -57,6 +58,7 @@ def figures() -> list[Figure]:
         _durable("cases", spiff, CASE),
         _growth_by_versions("workflow growth, late", KEY),
         _growth_by_versions("case growth, late", CASE),
+        _cost_of_a_shadow(),
         _growth_by_instances(),
     ]
 
@@ -100,6 +102,8 @@ def _item(name: str, before: str) -> str:
 
 
 SOURCE, CASE_SOURCE = _ten_tasks(), _ten_items()
+TRIED_KEY = "tried"
+TRIED = SOURCE.replace(f'id="{KEY}"'.encode(), f'id="{TRIED_KEY}"'.encode())
 
 
 class _Engine:
@@ -230,6 +234,23 @@ def _growth_by_versions(name: str, key: str) -> Figure:
 def _steps(head: Head) -> None:
     for number in range(STEPS):
         head = _set(head, number)
+
+
+def _cost_of_a_shadow() -> Figure:
+    """Time a step of an instance that a shadow hears, and of one that none hears, in turns."""
+    for source, is_tried in ((TRIED, False), (TRIED + b"<!-- another -->", True)):
+        publish_definition(source=source, enterprise=None, actor="bench", at=timezone.now(), shadow=is_tried)
+    follow_shadows()  # from now on it is heard; what is heard is dealt with by somebody else, later
+    alone: list[float] = []
+    beside: list[float] = []
+    for number in range(ROUNDS * 2):
+        both = ((KEY, alone), (TRIED_KEY, beside))
+        for key, times in both if number % 2 else reversed(both):  # whichever is the first begins with cold caches
+            head = _start(key)
+            times.append(seconds(lambda head=head: _steps(head)) / STEPS)  # type: ignore[misc]
+    assert ShadowInput.objects.count() > STEPS
+    WorkflowShadow.objects.all().delete()
+    return _growth("workflow beside a shadow", alone, beside)
 
 
 def _growth_by_instances() -> Figure:

@@ -49,7 +49,7 @@ from processes.workflows.services.steps import CommandRequest
 LARGEST_STATE = 262_144
 """Bytes of JSON: a twin whose state grows larger is not followed any further."""
 MOST_FIRED = 20
-"""Timers of its own that a twin fires before one input; a cycle of which more were due is behind from then on."""
+"""Timers of its own that a twin fires before one input; what else is due follows with the next."""
 MOST_REPORTED = 20
 """Differences of one twin, after which it is not followed any further."""
 
