@@ -15,7 +15,6 @@ import io
 import statistics
 import time
 import uuid
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -29,9 +28,8 @@ from SpiffWorkflow.util.task import TaskState
 
 from bench.database_copies import copies, use
 from bench.figure import ROUNDS, Figure, compare, report, seconds
-from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.parser import parse_definition
-from processes.workflows.engine.runner import run_command
+from processes.workflows.engine.runner import Library, run_command
 from processes.workflows.heads import Head
 from processes.workflows.models import ShadowInput, WorkflowInstance, WorkflowShadow
 from processes.workflows.services.commands import execute_command
@@ -111,7 +109,7 @@ class _Engine:
 
     def __init__(self, source: bytes) -> None:
         definition = parse_definition(source)
-        self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
+        self._library: Library = lambda key, revision: (definition, 1)
         begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
         self._first = split_state(run_command(self._library, None, begin, timezone.now()).state)
 
