@@ -96,6 +96,11 @@ class TestSeveralProcesses:
         assert parse_definition(POOLS, "seller").key == "seller"
         assert ("drawn", "process") in [(entry.element, entry.what) for entry in parsed.report.drawn]
 
+    def test_of_two_with_one_id_each_has_its_own(self) -> None:
+        parsed = parse_file(POOLS.replace(b'<process id="seller"', b'<process id="buyer"'))
+        assert [each.key for each in parsed.definitions] == ["buyer", "buyer-2"]
+        assert ("id", "buyer", "buyer-2") in [(each.what, each.before, each.after) for each in parsed.report.translated]
+
     def test_a_message_flow_names_both_ends(self) -> None:
         buyer, seller = parse_file(POOLS).definitions
         assert [buyer.nodes["send"].event.name, seller.nodes["got"].event.name] == ["order", "order"]
