@@ -110,6 +110,16 @@ class TestSeveralProcesses:
         assert [each.key for each in parse_file(source).definitions] == ["buyer", "seller", "drawn"]
 
 
+class TestCalls:
+    @pytest.mark.parametrize("name", ["Order a part", "orders/part"])
+    def test_a_process_is_called_by_the_name_it_is_published_under(self, name: str) -> None:
+        called = parse_definition(ForeignFile(chain(f'<callActivity id="c" calledElement="{name}"/>'), "").source)
+        published = parse_definition(
+            f'{HEAD}<process id="{name}"><startEvent id="s"/></process></definitions>'.encode()
+        )
+        assert called.nodes["c"].called == published.key
+
+
 class TestReport:
     def test_lists_what_is_only_drawn_with_its_reason(self) -> None:
         drawn = {(entry.element, entry.what): entry for entry in parse_file(POOLS).report.drawn}
