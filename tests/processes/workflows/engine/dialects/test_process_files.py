@@ -73,6 +73,27 @@ class TestMalformed:
         with pytest.raises(InvalidDefinition, match="cannot be read"):
             parse_file(ForeignFile(choice(condition.replace(">", "&gt;")), "").source)
 
+    def test_words_that_are_marked_as_formal_are_refused(self) -> None:
+        formal = ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="tFormalExpression"'
+        with pytest.raises(InvalidDefinition, match="cannot be read"):
+            parse_file(ForeignFile(choice("the customer is rich", formal), "").source)
+
+
+class TestLanguage:
+    @pytest.mark.parametrize(
+        ("language", "condition", "asks"),
+        [
+            ("http://www.mvel.org/2.0", "amount = 5", True),
+            ("http://www.mvel.org/2.0", "amount == 5", False),
+            ("https://www.omg.org/spec/DMN/20191111/FEEL/", "amount = 5", False),
+            ("http://www.w3.org/1999/XPath", "${amount == 5}", False),
+        ],
+    )
+    def test_of_a_file_counts_where_an_expression_names_none(self, language: str, condition: str, asks: bool) -> None:
+        source = ForeignFile(choice(condition), "").source
+        source = source.replace(b"<definitions ", f'<definitions expressionLanguage="{language}" '.encode(), 1)
+        assert ("way~asks" in parse_definition(source).nodes) is asks
+
 
 class TestIds:
     def test_stay_when_something_else_is_added(self) -> None:
