@@ -1,5 +1,5 @@
 """Workflows: steps of a process of ten tasks against SpiffWorkflow, in memory and in PostgreSQL; and what a step costs
-late in a long history and among many finished instances.
+late in a long history, beside a revision on trial, and among many finished instances.
 
 In memory both sides read a state from JSON, complete its one open task and write the state as JSON again, each by its
 own serializer: ours is the one by which the store keeps states.
@@ -15,7 +15,6 @@ import io
 import statistics
 import time
 import uuid
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -29,13 +28,13 @@ from SpiffWorkflow.util.task import TaskState
 
 from bench.database_copies import copies, use
 from bench.figure import ROUNDS, Figure, compare, report, seconds
-from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.parser import parse_definition
-from processes.workflows.engine.runner import run_command
+from processes.workflows.engine.runner import Library, run_command
 from processes.workflows.heads import Head
-from processes.workflows.models import WorkflowInstance
+from processes.workflows.models import ShadowInput, WorkflowInstance, WorkflowShadow
 from processes.workflows.services.commands import execute_command
 from processes.workflows.services.definitions.publish import publish_definition
+from processes.workflows.services.shadow.follow import follow_shadows
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.state_storage import join_state, split_state
@@ -57,6 +56,7 @@ def figures() -> list[Figure]:
         _durable("cases", spiff, CASE),
         _growth_by_versions("workflow growth, late", KEY),
         _growth_by_versions("case growth, late", CASE),
+        _cost_of_a_shadow(),
         _growth_by_instances(),
     ]
 
@@ -100,6 +100,8 @@ def _item(name: str, before: str) -> str:
 
 
 SOURCE, CASE_SOURCE = _ten_tasks(), _ten_items()
+TRIED_KEY = "tried"
+TRIED = SOURCE.replace(f'id="{KEY}"'.encode(), f'id="{TRIED_KEY}"'.encode())
 
 
 class _Engine:
@@ -107,7 +109,7 @@ class _Engine:
 
     def __init__(self, source: bytes) -> None:
         definition = parse_definition(source)
-        self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
+        self._library: Library = lambda key, revision: (definition, 1)
         begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
         self._first = split_state(run_command(self._library, None, begin, timezone.now()).state)
 
@@ -230,6 +232,23 @@ def _growth_by_versions(name: str, key: str) -> Figure:
 def _steps(head: Head) -> None:
     for number in range(STEPS):
         head = _set(head, number)
+
+
+def _cost_of_a_shadow() -> Figure:
+    """Time a step of an instance that a shadow hears, and of one that none hears, in turns."""
+    for source, is_tried in ((TRIED, False), (TRIED + b"<!-- another -->", True)):
+        publish_definition(source=source, enterprise=None, actor="bench", at=timezone.now(), shadow=is_tried)
+    follow_shadows()  # from now on it is heard; what is heard is dealt with by somebody else, later
+    alone: list[float] = []
+    beside: list[float] = []
+    for number in range(ROUNDS * 2):
+        both = ((KEY, alone), (TRIED_KEY, beside))
+        for key, times in both if number % 2 else reversed(both):  # whichever is the first begins with cold caches
+            head = _start(key)
+            times.append(seconds(lambda head=head: _steps(head)) / STEPS)  # type: ignore[misc]
+    assert ShadowInput.objects.count() > STEPS
+    WorkflowShadow.objects.all().delete()
+    return _growth("workflow beside a shadow", alone, beside)
 
 
 def _growth_by_instances() -> Figure:

@@ -36,6 +36,7 @@ ACROSS_MODULES = (
     ("processes/workflows/engine/bpmn/test_limits.py", "bounds of a file, which several readers keep"),
     ("processes/workflows/engine/cmmn/test_limits.py", "bounds of a file, which several readers keep"),
     ("processes/workflows/engine/dialects/test_bounds.py", "bounds of a file, which several translators keep"),
+    ("processes/workflows/engine/dialects/test_vendor_elements.py", "whatever other engines write, by all translators"),
     ("processes/workflows/engine/expressions/test_fuzz.py", "random texts through parser and evaluator"),
     ("processes/workflows/engine/expressions/test_properties.py", "laws that parser and evaluator keep together"),
     ("sensors/api/test_as_of.py", "sensors and clients as they were, over several calls"),

@@ -167,6 +167,9 @@ def shadow_bounds() -> list[Bound]:
         ),
         Bound("shadow.state", "state of a twin", count(shadow_twins.LARGEST_STATE, "characters"), "twin", ends),
         Bound("shadow.path", "places of a path", count(twin.MOST_ENTERED), "command", "a longer one is not compared"),
+        Bound(
+            "shadow.timers", "timers of its own", count(shadow_twins.MOST_FIRED), "input", "others with the next input"
+        ),
         Bound("shadow.reported", "differences", count(shadow_twins.MOST_REPORTED), "twin", "the twin ends"),
         Bound(
             "shadow.places",

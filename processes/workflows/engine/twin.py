@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from processes.workflows.engine.difference import compare_states
@@ -71,6 +72,18 @@ def find_place(command: Mapping[str, Any], live: InstanceState | None) -> str:
             record = _section(live, part).get(str(command[name]))
             return "" if record is None else str(record["element"])
     return ""
+
+
+def find_own_timer(live: InstanceState | None, twin: InstanceState | None, at: datetime) -> tuple[str, datetime] | None:
+    """Return the first timer of the twin that was due by then, at an element where the instance has none."""
+    waiting = {record["element"] for record in _section(live, "timers").values()}
+    due = [
+        (datetime.fromisoformat(record["due"]), sequence_number(key), key)
+        for key, record in _section(twin, "timers").items()
+        if record["element"] not in waiting and record.get("due")
+    ]
+    first = min(due, default=None)
+    return None if first is None or first[0] > at else (first[2], first[0])
 
 
 def compare_answers(live: Answer, twin: Answer) -> list[Difference]:

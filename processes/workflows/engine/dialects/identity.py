@@ -12,12 +12,15 @@ _NOT_A_WORD = re.compile(r"[^\w.-]+")
 
 
 def complete_process_ids(context: Context, processes: list[Draft]) -> None:
-    """Give each process an id that can be the key of a definition."""
+    """Give each process an id of its own that can be the key of a definition."""
+    seen: set[str] = set()
     for place, process in enumerate(processes, start=1):
-        if not is_key(process.id):
+        if not is_key(process.id) or process.id in seen:
             before, name = process.id, make_key(process.id or process.get("name"))
+            name += f"-{place}" if process.id in seen else ""
             process.attributes["id"] = context.new_id(name if is_key(name) else f"process-{place}")
             context.report.translate(process, "id", before, process.id)
+        seen.add(process.id)
 
 
 def complete_ids(context: Context, process: Draft) -> None:

@@ -1,7 +1,5 @@
 """Inputs and outputs of activities, and what a call activity passes on and takes back."""
 
-import re
-
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.file import is_key
 from processes.workflows.engine.dialects.bindings import translate_binding
@@ -148,7 +146,8 @@ def _translate_called(context: Context, node: Draft) -> None:
             context.report.translate(node, what, called, called)
         return
     node.attributes.pop("calledElement", None)
-    if _NAME.fullmatch(called):
+    is_literal = not called.startswith("=") and "${" not in called and "#{" not in called
+    if is_literal and is_key(make_key(called)):
         # A process of such a name is published under this key, too.
         node.attributes["calledElement"] = make_key(called)
         context.report.translate(node, what, called, make_key(called))
@@ -162,7 +161,6 @@ def _translate_called(context: Context, node: Draft) -> None:
     add_extension(node, "called", ask(context, node, called, what) if value is None else value)
 
 
-_NAME = re.compile(r"\w[\w.-]*(?: +[\w.-]+)+")
 NOT_NAMED = "It names nothing that could be called: it is passed through."
 
 

@@ -5,6 +5,7 @@ Other engines leave such things out without a word, so the rest of the file is m
 
 from processes.workflows.engine.dialects.context import ACTIVITIES, EVENTS, NODES, Context, list_nodes, list_scopes
 from processes.workflows.engine.dialects.drafts import Draft
+from processes.workflows.engine.dialects.triggers import REGISTERED
 
 NO_TYPE = "An event of this place has no such type: it is passed through."
 NO_TRIGGER = "Nothing triggers it."
@@ -154,8 +155,8 @@ def _settle_event_sub_processes(context: Context, scope: Draft) -> None:
         starts = [each for each in list_nodes(node) if each.name == "startEvent"]
         for start in starts:
             has_trigger = any(child.name.endswith("EventDefinition") for child in start.own())
-            # An event of a registry of another engine begins it, too.
-            is_registered = any(child.name == "eventType" for child in start.extensions())
+            # An event that only another engine knows begins it, too.
+            is_registered = any(child.name in REGISTERED for child in start.extensions())
             if not has_trigger and start.find("eventDefinitionRef") is None and not is_registered:
                 context.report.draw(start, "startEvent", NO_TRIGGER)
                 _remove(node, start)

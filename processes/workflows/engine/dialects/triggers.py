@@ -33,11 +33,16 @@ def translate_triggers(context: Context, node: Draft) -> None:
 
 
 def _translate_registered(context: Context, node: Draft) -> None:
-    """Let an event of an event registry, which has no definition of the standard, wait for a message of its name."""
-    found = take_elements(node, "eventType")
+    """Let an event that only another engine knows, of a registry or a variable, wait for a message of its name."""
+    found = take_elements(node, *REGISTERED)
     if found or node.name == "boundaryEvent":
-        name = found[0].text if found else ""
-        wait_for_message(context, node, node.add("messageEventDefinition"), "eventType", name, name)
+        what = found[0].name if found else "eventType"
+        name = (found[0].get("variableName") or found[0].text) if found else ""
+        wait_for_message(context, node, node.add("messageEventDefinition"), what, name, name)
+
+
+REGISTERED = ("eventType", "variableListenerEventDefinition")
+"""What stands instead of an event definition of the standard."""
 
 
 def _has_definition(node: Draft) -> bool:

@@ -25,6 +25,7 @@ from processes.workflows.engine.twin import (
     Difference,
     NoCounterpart,
     compare_answers,
+    find_own_timer,
     find_place,
     list_open,
     translate_command,
@@ -47,6 +48,8 @@ from processes.workflows.services.steps import CommandRequest
 
 LARGEST_STATE = 262_144
 """Bytes of JSON: a twin whose state grows larger is not followed any further."""
+MOST_FIRED = 20
+"""Timers of its own that a twin fires before one input; what else is due follows with the next."""
 MOST_REPORTED = 20
 """Differences of one twin, after which it is not followed any further."""
 
@@ -131,6 +134,7 @@ class _Follower:
         live = self._read_live(heard, version)
         progress.steps += 1
         try:
+            self._fire_own_timers(live.before, version, heard.at)
             twin = self._run(heard, translate_command(heard.command, live.before, progress.state))
             differences = compare_answers(live, twin)
             self._store_state(twin.after)
@@ -148,6 +152,21 @@ class _Follower:
             self._report(difference, version, heard.at)
         if progress.end is None and live.after is not None and live.after["status"] in ENDED:
             progress.end = End.ENDED
+
+    def _fire_own_timers(self, live: InstanceState | None, version: int, at: datetime) -> None:
+        """Fire what was due before the input at elements where the instance has no timer: nothing else would."""
+        for _ in range(MOST_FIRED):
+            timer = find_own_timer(live, self._progress.state, at)
+            if timer is None:
+                break
+            key, due = timer
+            fired = HeardInput({"command": "fire_timer", "timer": key}, due)
+            twin = self._run(fired, fired.command)
+            for difference in compare_answers(Answer(live, live), twin):
+                self._report(difference, version, due)
+            self._store_state(twin.after)
+            if twin.failure is not None:
+                break
 
     def _run(self, heard: HeardInput, command: Mapping[str, Any]) -> Answer:
         """Run a command by the shadow's revision, and plan what would follow from it, as for an instance."""

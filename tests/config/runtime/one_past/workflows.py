@@ -132,6 +132,7 @@ WORKFLOWS = {
     "processes/workflows/services/shadow/test_follow.py": {
         "shadow.twins": "TestBounds::test_beyond_so_many_twins_an_idle_one_gives_way",
         "shadow.state": "TestBounds::test_a_state_that_grows_too_large_is_not_followed",
+        "shadow.timers": "TestBounds::test_a_twin_fires_so_many_timers_of_its_own_before_an_input",
         "shadow.reported": "TestBounds::test_a_twin_that_differs_in_too_much_is_not_followed",
         "shadow.places": "TestBounds::test_examples_and_places_are_few",
         "shadow.examples": "TestBounds::test_examples_and_places_are_few",

@@ -18,7 +18,7 @@ class ProcessDriver:
 
     def __init__(self, *definitions: Definition, start: str | None = None, **variables: Any) -> None:
         self.definitions = {definition.key: definition for definition in definitions}
-        self.asked: list[tuple[str, int | None]] = []
+        self.asked: list[tuple[str, int | str | None]] = []
         self.at = START
         self.state: InstanceState = None
         self.commands: list[tuple[dict[str, Any], datetime]] = []
@@ -26,6 +26,7 @@ class ProcessDriver:
 
     def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         self.asked.append((key, revision))
+        assert not isinstance(revision, str)
         return self.definitions[key], revision or 1
 
     def do(self, name: str, /, **more: Any) -> CommandOutcome:

@@ -46,6 +46,7 @@ class Migrated(ProcessDriver):
         super().__init__(first, **variables)
 
     def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
+        assert not isinstance(revision, str)
         return self.revisions[revision or 1], revision or 1
 
     def migrate(self, **elements: str) -> "Migrated":

@@ -1,6 +1,6 @@
 """An instance and its twin: inputs with other ids, and answers that are equal or not."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -12,6 +12,7 @@ from processes.workflows.engine.twin import (
     Answer,
     NoCounterpart,
     compare_answers,
+    find_own_timer,
     find_place,
     translate_command,
 )
@@ -26,6 +27,29 @@ def task(element: str, **more: Any) -> dict[str, Any]:
 
 def state(**parts: Any) -> Any:
     return {"status": "active", "scopes": {}, **parts}
+
+
+def armed(element: str, due: str) -> dict[str, Any]:
+    return {"element": element, "token": None, "scope": "0.1", "kind": "duration", "due": due, "since": due}
+
+
+class TestFindOwnTimer:
+    AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+    def test_is_the_first_that_was_due_where_the_instance_has_none(self) -> None:
+        live = state(timers={"0.4": armed("both", "2030-01-01T09:00:00+00:00")})
+        twin = state(
+            timers={
+                "0.4": armed("both", "2030-01-01T08:00:00+00:00"),
+                "0.5": armed("own", "2030-01-01T11:00:00+00:00"),
+                "0.6": armed("own", "2030-01-01T10:00:00+00:00"),
+            }
+        )
+        assert find_own_timer(live, twin, self.AT) == ("0.6", datetime(2030, 1, 1, 10, tzinfo=UTC))
+
+    @pytest.mark.parametrize("twin", [None, state(), state(timers={"0.5": armed("own", "2030-01-01T12:00:01+00:00")})])
+    def test_none_is_due_yet(self, twin: Any) -> None:
+        assert find_own_timer(state(), twin, self.AT) is None
 
 
 class TestTranslateCommand:

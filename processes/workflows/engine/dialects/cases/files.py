@@ -65,7 +65,7 @@ def _translate_model(context: Context, case: Draft, model: Draft) -> None:
     empty: set[str] = set()
     for stage in stages:
         for definition in list(stage.own()):
-            if definition.name in _ITEMS:
+            if definition.name in _ITEMS or definition.name.endswith(("Task", "EventListener")):
                 translate_case_task(context, definition)
                 _name_performer(context, case, definition)
                 translate_people(context, definition)

@@ -21,7 +21,11 @@ from processes.workflows.engine.dialects.vendors import (
 
 
 def translate_case_task(context: Context, element: Draft) -> None:
-    """Translate the definition of a plan item."""
+    """Translate the definition of a plan item; what only another engine knows is a task or a listener of no type."""
+    if element.name not in KINDS and element.name.endswith(("Task", "EventListener")):
+        found = "task" if element.name.endswith("Task") else "eventListener"
+        context.report.translate(element, element.name, element.name, found)
+        element.name = found
     if element.name in ("task", "decisionTask"):
         _translate_task(context, element)
     elif element.name == "planFragment":

@@ -31,6 +31,7 @@ class CaseDriver:
     def library(self, key: str, revision: int | str | None) -> tuple[Definition, int]:
         if key not in self.definitions:
             raise LookupError(key)
+        assert not isinstance(revision, str)
         return self.definitions[key], revision or 1
 
     def do(self, command: str, **more: Any) -> Self:

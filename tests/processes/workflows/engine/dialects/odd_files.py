@@ -54,6 +54,19 @@ ODD: dict[str, ForeignFile] = {
     ),
     "a slice of Python": ForeignFile(choice("names[1:2]"), "start -> begin way .. way~asks"),
     "a name in backquotes": ForeignFile(choice("=`a b` = 1"), "start -> begin way .. way~asks"),
+    "an event of a variable": ForeignFile(
+        chain(
+            '<intermediateCatchEvent id="c"><extensionElements><flowable:variableListenerEventDefinition'
+            ' variableName="paid" variableChangeType="update"/></extensionElements></intermediateCatchEvent>'
+        ),
+        "start -> begin .. c\nmessage paid -> c done == completed",
+    ),
+    "an event of a variable begins a sub-process": ForeignFile(
+        chain('<userTask id="t"/>') + '<subProcess id="e" triggeredByEvent="true"><startEvent id="s">'
+        "<extensionElements><flowable:variableListenerEventDefinition variableName='paid'/></extensionElements>"
+        "</startEvent></subProcess>",
+        "start -> begin .. s t\nmessage paid -> -t s e == completed",
+    ),
     "a timer in words": ForeignFile(
         chain(
             '<intermediateCatchEvent id="c" name="Friday"><timerEventDefinition>'

@@ -73,6 +73,27 @@ class TestMalformed:
         with pytest.raises(InvalidDefinition, match="cannot be read"):
             parse_file(ForeignFile(choice(condition.replace(">", "&gt;")), "").source)
 
+    def test_words_that_are_marked_as_formal_are_refused(self) -> None:
+        formal = ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="tFormalExpression"'
+        with pytest.raises(InvalidDefinition, match="cannot be read"):
+            parse_file(ForeignFile(choice("the customer is rich", formal), "").source)
+
+
+class TestLanguage:
+    @pytest.mark.parametrize(
+        ("language", "condition", "asks"),
+        [
+            ("http://www.mvel.org/2.0", "amount = 5", True),
+            ("http://www.mvel.org/2.0", "amount == 5", False),
+            ("https://www.omg.org/spec/DMN/20191111/FEEL/", "amount = 5", False),
+            ("http://www.w3.org/1999/XPath", "${amount == 5}", False),
+        ],
+    )
+    def test_of_a_file_counts_where_an_expression_names_none(self, language: str, condition: str, asks: bool) -> None:
+        source = ForeignFile(choice(condition), "").source
+        source = source.replace(b"<definitions ", f'<definitions expressionLanguage="{language}" '.encode(), 1)
+        assert ("way~asks" in parse_definition(source).nodes) is asks
+
 
 class TestIds:
     def test_stay_when_something_else_is_added(self) -> None:
@@ -96,6 +117,11 @@ class TestSeveralProcesses:
         assert parse_definition(POOLS, "seller").key == "seller"
         assert ("drawn", "process") in [(entry.element, entry.what) for entry in parsed.report.drawn]
 
+    def test_of_two_with_one_id_each_has_its_own(self) -> None:
+        parsed = parse_file(POOLS.replace(b'<process id="seller"', b'<process id="buyer"'))
+        assert [each.key for each in parsed.definitions] == ["buyer", "buyer-2"]
+        assert ("id", "buyer", "buyer-2") in [(each.what, each.before, each.after) for each in parsed.report.translated]
+
     def test_a_message_flow_names_both_ends(self) -> None:
         buyer, seller = parse_file(POOLS).definitions
         assert [buyer.nodes["send"].event.name, seller.nodes["got"].event.name] == ["order", "order"]
@@ -103,6 +129,16 @@ class TestSeveralProcesses:
     def test_all_that_are_filled_where_none_is_marked(self) -> None:
         source = POOLS.replace(b' isExecutable="true"', b"")
         assert [each.key for each in parse_file(source).definitions] == ["buyer", "seller", "drawn"]
+
+
+class TestCalls:
+    @pytest.mark.parametrize("name", ["Order a part", "orders/part"])
+    def test_a_process_is_called_by_the_name_it_is_published_under(self, name: str) -> None:
+        called = parse_definition(ForeignFile(chain(f'<callActivity id="c" calledElement="{name}"/>'), "").source)
+        published = parse_definition(
+            f'{HEAD}<process id="{name}"><startEvent id="s"/></process></definitions>'.encode()
+        )
+        assert called.nodes["c"].called == published.key
 
 
 class TestReport:

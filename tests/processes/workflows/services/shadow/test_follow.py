@@ -17,7 +17,7 @@ from processes.workflows.models import (
     ShadowTwin,
     WorkflowShadow,
 )
-from processes.workflows.services.commands import run_engine
+from processes.workflows.services.commands import execute_command, run_engine
 from processes.workflows.services.events.follower import FOLLOWING
 from processes.workflows.services.events.receive import receive_event
 from processes.workflows.services.returns import return_instance
@@ -25,10 +25,13 @@ from processes.workflows.services.shadow import follow as follow_module
 from processes.workflows.services.shadow import twins
 from processes.workflows.services.shadow.follow import follow_inputs, follow_shadows
 from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.services.steps import CommandRequest
 from tests.processes.workflows.process_files import (
     chain,
+    flow,
     message,
     named,
+    process,
     script,
     started_by,
     user,
@@ -205,6 +208,24 @@ class TestBounds:
         scene.command(head, "set_variables", variables={"large": "x" * 1000})
         shadow = follow()
         assert (shadow.incomplete, shadow.following) == (1, 0)
+
+    def test_a_twin_fires_so_many_timers_of_its_own_before_an_input(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(twins, "MOST_FIRED", 2)
+        scene.publish(chain("order", user("check")))
+        ticking = (
+            '<startEvent id="begin"/><boundaryEvent id="tick" attachedToRef="check" cancelActivity="false">'
+            "<timerEventDefinition><timeCycle>R/PT1M</timeCycle></timerEventDefinition></boundaryEvent>"
+        )
+        count = script("count", "ticks", "(ticks if ticks else 0) + 1")[1]
+        ways = (flow("begin", "check"), flow("tick", "count"))
+        try_out(process("order", ticking, user("check")[1], count, *ways))
+        head = scene.start("order")
+        command = {"command": "set_variables", "variables": {"a": 1}}
+        execute_command(head.id, CommandRequest(command, actor=ACTOR, at=timezone.now() + timedelta(minutes=10)))
+        follow()
+        assert '"ticks":2' in ShadowTwin.objects.get().state
 
     def test_a_twin_that_differs_in_too_much_is_not_followed(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch

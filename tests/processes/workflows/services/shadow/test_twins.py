@@ -1,6 +1,7 @@
 """A twin beside its instance: equal where the revisions are, each kind of difference, and nothing of it leaves."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -76,6 +77,40 @@ def do_something(scene: Scene, head: Any, random: Random) -> None:
 
 def _keys(state: Any, part: str, kind: str) -> list[str]:
     return [key for key, record in section(state, part).items() if record["kind"] == kind]
+
+
+class TestTimersOfTheTwin:
+    """A timer that only the new revision has fires before the next input, at its own time."""
+
+    WATCHED = process(
+        "order",
+        '<startEvent id="begin"/><endEvent id="end"/>',
+        user("check")[1],
+        user("late")[1],
+        '<boundaryEvent id="watch" attachedToRef="check" cancelActivity="{}"><timerEventDefinition>'
+        "<timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>",
+        *(flow(*pair) for pair in (("begin", "check"), ("check", "end"), ("watch", "late"))),
+    ).decode()
+
+    @pytest.mark.parametrize(
+        ("hours", "interrupts", "kinds"),
+        [
+            (0.5, "true", {"waits"}),
+            (2, "false", {"waits", "path", "status"}),
+            (2, "true", {"waits", "path", "counterpart"}),
+        ],
+    )
+    def test_fires(self, scene: Scene, hours: float, interrupts: str, kinds: set[str]) -> None:
+        scene.publish(chain("order", user("check")))
+        try_out(self.WATCHED.replace("{}", interrupts).encode())
+        head = scene.start("order")
+        [key] = _keys(scene.head(head).state, "tasks", "user")
+        at = timezone.now() + timedelta(hours=hours)
+        execute_command(head.id, CommandRequest({"command": "complete_task", "task": key}, actor=ACTOR, at=at))
+        follow()
+        assert {kind for kind, _, _ in differences()} == kinds
+        if hours > 1:
+            assert "late" in sides("path")[1]
 
 
 class TestEqualRevisions:

@@ -91,12 +91,14 @@ class TestTasks:
         ("attributes", "task"),
         [
             ("", ("t-item", "user", "")),
+            ("XX", ("t-item", "user", "")),
             ('flowable:type="java" flowable:class="x.Y"', ("t-item", "external", "t")),
             ('flowable:type="external-worker" flowable:topic="pay"', ("t-item", "external", "pay")),
         ],
     )
     def test_a_task_is_done_by_a_person_or_a_worker(self, attributes: str, task: tuple[str, str, str]) -> None:
-        run = CaseRun(case(f'{item("t")}<task id="t" {attributes}/>'))
+        kind = "formTask" if attributes == "XX" else "task"  # a type of its own, which only its engine knows
+        run = CaseRun(case(f'{item("t")}<{kind} id="t" {attributes.replace("XX", "")}/>'))
         assert run.tasks() == [task]
         run.complete("t-item", done=True)
         assert (run.state["status"], run.states()["t-item"]) == ("completed", "completed")
@@ -117,6 +119,7 @@ class TestListeners:
         "listener",
         [
             '<eventListener id="l" flowable:eventType="signal"/>',
+            '<variableEventListener id="l" flowable:variableName="x"/>',
             '<timerEventListener id="l"><timerExpression>${bean.time()}</timerExpression></timerEventListener>',
         ],
     )
@@ -273,9 +276,9 @@ class TestWhatPointsNowhere:
 
     def test_an_item_of_nothing_is_only_drawn(self) -> None:
         body = f'{item("a")}<planItem id="x"/><planItem id="y" definitionRef="gone"/><humanTask id="a"/>'
-        body += '<manualTask id="m"/>'
+        body += '<machine id="m"/>'
         assert set(CaseRun(case(body)).states()) == {"plan", "a-item"}
-        assert set(self.lists(body)[0]) == {("x", "planItem"), ("y", "planItem"), ("m", "manualTask")}
+        assert set(self.lists(body)[0]) == {("x", "planItem"), ("y", "planItem"), ("m", "machine")}
 
     def test_a_definition_in_another_stage_is_shared(self) -> None:
         stages = '<stage id="s"><planItem id="i" definitionRef="h"/><humanTask id="h"/></stage>'
