@@ -58,8 +58,10 @@ class Queue:
 
 
 class SimulatedBroker:
-    def __init__(self, scheduler: Scheduler, bindings: dict[str, str]) -> None:
+    def __init__(self, scheduler: Scheduler, bindings: dict[str, str], *, loss: float = 0.0) -> None:
         self.scheduler = scheduler
+        self._loss = loss
+        """How many of the messages it loses although it has confirmed them, for those who promise to bear that."""
         self.queues: dict[str, Queue] = {}
         self.connections: list[Connection] = []
         self._bindings = bindings
@@ -100,7 +102,9 @@ class SimulatedBroker:
 
         def arrive() -> None:
             self._count += 1
-            self._queue(self._bindings.get(exchange, routing_key)).ready.append(Letter(self._count, body, properties))
+            letter = Letter(self._count, body, properties)
+            if fate >= 0.06 + self._loss:
+                self._queue(self._bindings.get(exchange, routing_key)).ready.append(letter)
             self.push()
             if fate < 0.06:
                 scheduler.later(UNHEARD_SECONDS, lambda: sent.fail(NotPublished("the connection was lost")))

@@ -53,7 +53,7 @@ class CoordinationWorld(World):
 
     def __init__(self, scheduler: Scheduler, size: int) -> None:
         super().__init__(scheduler, size)
-        self.broker = SimulatedBroker(scheduler, {})
+        self.broker = SimulatedBroker(scheduler, {}, loss=0.02)
         self.twins: list[tuple[int, int]] = []
         """Rows that are always changed together."""
         self.accepted: list[int] = []

@@ -136,11 +136,13 @@ class WorkflowsWorld(World):
         for count in range(self.size):
             record = f"{number}-{self.scheduler.process().lives}-{count}"
             self._start(record)
-            for step in range(2):
-                time.sleep(chance("pause") ** 2 * 8)
+            for step in range(3):
+                time.sleep(chance("pause") ** 6 * 12)
                 known = list(self.started.values())
                 if known:
-                    self._write(known[int(chance("which") * len(known))], f"{record}-{step}")
+                    # Most often the newest: the other caller is at work there too.
+                    self._write(known[-1 - int(chance("which") ** 4 * len(known))], f"{record}-{step}")
+            time.sleep(chance("pause") * 4)
 
     def _start(self, record: str) -> None:
         """Start an instance by a form, which is sent again until it is answered."""
@@ -187,9 +189,10 @@ class WorkflowsWorld(World):
                 self._send("custom.go", instance, f"{instance}-go")
 
     def _may_complete(self, instance: UUID, state: Any) -> bool:
-        """Whether every event that was accepted has been counted; and often another clerk does it anyway."""
+        """Whether every event that was accepted has been counted, and it has waited for long enough."""
         (root,) = state["scopes"].values()
-        return root["variables"]["more"] >= len(self.received[instance]) and self.scheduler.chance("decides") < 0.3
+        is_time = self.scheduler.is_calm or self.scheduler.chance("decides") < 0.1
+        return is_time and root["variables"]["more"] >= len(self.received[instance])
 
     def _complete(self, head: Head, state: Any) -> None:
         ((local, task),) = section(state, "tasks").items()
