@@ -37,7 +37,7 @@ def database() -> Iterator[DatabaseCopy]:
 
 
 def choose_seeds(world: type[World]) -> Iterator[int]:
-    """Yield the seeds of this run: named ones, those of the suite, or as many as fit into the seconds that are named."""
+    """Yield the seeds of this run: named ones, those of the suite, or as many as fit into the named seconds."""
     named = os.environ.get("SIMULATION_SEEDS")
     if named:
         first, _, last = named.partition("-")

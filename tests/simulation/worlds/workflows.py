@@ -75,6 +75,7 @@ class Job:
 class WorkflowsWorld(World):
     name = "workflows"
     seconds = 90.0
+    seeds = range(1, 4)
 
     def __init__(self, scheduler: Scheduler, size: int) -> None:
         super().__init__(scheduler, size)
