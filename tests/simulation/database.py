@@ -1,14 +1,17 @@
 """The border to the database: each statement and each commit is a side effect that may go wrong, by the clock of its
 node.
 
-The database itself is real. A statement that cannot go on for a lock of somebody else passes the baton on.
+The database itself is real. A statement that cannot go on for a lock of somebody else passes the baton on. A connection
+that is closed is kept for the next thread that opens one: SQLite would have to learn Django's functions anew.
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
@@ -27,7 +30,8 @@ _COMMIT: Any = getattr(BaseDatabaseWrapper, "_commit")  # noqa: B009
 def simulated_sqlite(scheduler: Scheduler) -> Iterator[None]:
     """Watch the SQLite of the product."""
     execute, executemany = engine._Cursor.execute, engine._Cursor.executemany
-    connect = engine.DatabaseWrapper.get_new_connection
+    connect, close = engine.DatabaseWrapper.get_new_connection, engine.DatabaseWrapper._close
+    kept = defaultdict[str, list[Any]](list)
     calculator = sqlite3.connect(":memory:", check_same_thread=False)
 
     def compute(name: str, *values: Any) -> Any:
@@ -35,10 +39,20 @@ def simulated_sqlite(scheduler: Scheduler) -> Iterator[None]:
         return calculator.execute(f"SELECT {name}({', '.join('?' * len(told))})", told).fetchone()[0]
 
     def watched_connect(wrapper: Any, parameters: dict[str, Any]) -> Any:
+        if kept[wrapper.alias]:
+            return kept[wrapper.alias].pop()
         connection = connect(wrapper, parameters)
         for name in ("strftime", "julianday"):
             connection.create_function(name, -1, partial(compute, name))
         return connection
+
+    def keep(wrapper: Any) -> None:
+        if wrapper.connection is None or scheduler.process().is_dead:
+            close(wrapper)  # who died in the middle of reading would leave what the next one reads
+            return
+        wrapper.connection.rollback()
+        kept[wrapper.alias].append(wrapper.connection)
+        wrapper._release_write_lock()
 
     def watched_execute(cursor: Any, query: str, params: Any = None) -> Any:
         fault = _meet(scheduler, cursor, query)
@@ -53,13 +67,15 @@ def simulated_sqlite(scheduler: Scheduler) -> Iterator[None]:
 
     with (
         patch.object(engine.DatabaseWrapper, "get_new_connection", watched_connect),
+        patch.object(engine.DatabaseWrapper, "_close", keep),
         patch.object(engine.DatabaseWrapper, "_acquire_write_lock", lambda wrapper: _acquire(scheduler, wrapper)),
         patch.object(engine._Cursor, "execute", watched_execute),
         patch.object(engine._Cursor, "executemany", watched_executemany),
         patch.object(BaseDatabaseWrapper, "_commit", lambda wrapper: _commit(scheduler, wrapper)),
     ):
         yield
-    calculator.close()
+    for connection in (calculator, *chain.from_iterable(kept.values())):
+        connection.close()
 
 
 def _meet(scheduler: Scheduler, cursor: Any, query: str) -> str | None:

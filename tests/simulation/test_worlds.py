@@ -11,11 +11,9 @@ from tests.faults.database_copy import DatabaseCopy, copy_database
 from tests.simulation.nature import Nature, draw_nature
 from tests.simulation.run import Plan, Result, shrink, simulate, tell
 from tests.simulation.scheduler import Scheduler, Stuck
+from tests.simulation.world import World
 from tests.simulation.worlds import WORLDS
 
-SEEDS = 40
-FIRST_OF_SUITE = 32
-"""`make test` has ten minutes: it takes the last of them, in which a delivery without its fence is noticed."""
 DRILL_SEEDS = 1000
 IS_LONG = float(os.environ.get("DRILL_SCALE", "0")) >= 1 or "SIMULATION_SECONDS" in os.environ
 SIZE = 6
@@ -38,16 +36,19 @@ def database() -> Iterator[DatabaseCopy]:
     copy.close()
 
 
-def choose_seeds() -> Iterator[int]:
-    """Yield the seeds of this run: named ones, or the first; for so many seconds, if those are named."""
+def choose_seeds(world: type[World]) -> Iterator[int]:
+    """Yield the seeds of this run: named ones, those of the suite, or as many as fit into the named seconds."""
     named = os.environ.get("SIMULATION_SEEDS")
     if named:
         first, _, last = named.partition("-")
         yield from range(int(first), int(last or first) + 1)
         return
-    count = DRILL_SEEDS if float(os.environ.get("DRILL_SCALE", "0")) >= 1 else SEEDS
+    if not IS_LONG:
+        yield from world.seeds
+        return
     until = _clock() + float(os.environ.get("SIMULATION_SECONDS", "0")) / len(WORLDS)
-    seed = FIRST_OF_SUITE if "SUITE" in os.environ else 0
+    count = DRILL_SEEDS if float(os.environ.get("DRILL_SCALE", "0")) >= 1 else 0
+    seed = 0
     while seed < count or _clock() < until:
         yield seed
         seed += 1
@@ -56,7 +57,7 @@ def choose_seeds() -> Iterator[int]:
 @pytest.mark.parametrize("name", WORLDS)
 def test_nothing_is_wrong_whatever_the_seed(name: str, database: DatabaseCopy) -> None:
     began, runs, faults = _clock(), 0, 0
-    for seed in choose_seeds():
+    for seed in choose_seeds(WORLDS[name]):
         result = simulate(Plan(WORLDS[name], seed, SIZE), database)
         runs, faults = runs + 1, faults + len(result.faults)
         if result.wrong:

@@ -1,6 +1,6 @@
 """Mechanisms of sensors: ingest and its acknowledgements, the watermark, the sweep, history and its spool."""
 
-from tests.mutants.mutant import Engine, mutant
+from tests.mutants.mutant import Change, Engine, mutant
 
 CONSUMER = "sensors/ingest/consumer.py"
 LIVENESS = "sensors/heartbeat/ingest_liveness.py"
@@ -11,18 +11,43 @@ OF_CONSUMER = "tests/sensors/ingest/test_consumer.py"
 OF_HISTORY = "tests/sensors/history/test_consumer.py"
 OF_FOLD = "tests/sensors/ingest/test_fold.py"
 OF_SWEEP = "tests/sensors/heartbeat/test_sweep.py"
+IN_SIMULATION = "tests/simulation/test_worlds.py::test_nothing_is_wrong_whatever_the_seed[signals]"
 OF_WATERMARK = "tests/sensors/heartbeat/test_watermark.py"
 OF_POISON = "tests/notifications/services/test_poison.py::TestHandleRedelivered"
 
+BEFORE_HISTORY = Change(
+    CONSUMER,
+    "        self._passing = (batch, applied, sent)\n        sent.outcome.add_done_callback(lambda _: self._wake())",
+    "        self._acknowledge(batch, applied)",
+)
+BEFORE_COMMIT = Change(
+    CONSUMER,
+    "        mark = partial(record_progress, self.name, batch.proven, batch.probes)\n",
+    "        mark = partial(record_progress, self.name, batch.proven, batch.probes)\n"
+    "        if batch.last_tag:\n            self._channel.basic_ack(batch.last_tag, multiple=True)\n"
+    "            batch.last_tag = 0\n",
+)
+
 ROWS = (
+    mutant(
+        "signals are acknowledged once history has confirmed them (simulated broker)",
+        why="whatever is lost on its way to the queue of history is delivered again",
+        taken_away="the wait for the confirmation",
+        changes=[BEFORE_HISTORY],
+        noticed_by=IN_SIMULATION,
+    ),
+    mutant(
+        "signals are acknowledged after their commit (simulated broker)",
+        why="a consumer that dies would take what it has acknowledged with it",
+        taken_away="the order of commit and acknowledgement",
+        changes=[BEFORE_COMMIT],
+        noticed_by=IN_SIMULATION,
+    ),
     mutant(
         "signals are acknowledged once history has confirmed them",
         why="a crash between the commit and the queue of history would leave history without them",
         taken_away="the wait for the confirmation",
-        path=CONSUMER,
-        text="        self._passing = (batch, applied, sent)\n"
-        "        sent.outcome.add_done_callback(lambda _: self._wake())",
-        instead="        self._acknowledge(batch, applied)",
+        changes=[BEFORE_HISTORY],
         noticed_by=f"{OF_CONSUMER}::test_what_history_has_not_confirmed_stays_in_the_queue",
         engine=Engine.POSTGRESQL,
         proves=["sensors/ingest/consumer.py::Consumer._acknowledge acknowledgement"],
@@ -31,11 +56,7 @@ ROWS = (
         "signals are acknowledged after their commit",
         why="a consumer that dies would take what it has acknowledged with it",
         taken_away="the order of commit and acknowledgement",
-        path=CONSUMER,
-        text="        mark = partial(record_progress, self.name, batch.proven, batch.probes)\n",
-        instead="        mark = partial(record_progress, self.name, batch.proven, batch.probes)\n"
-        "        if batch.last_tag:\n            self._channel.basic_ack(batch.last_tag, multiple=True)\n"
-        "            batch.last_tag = 0\n",
+        changes=[BEFORE_COMMIT],
         noticed_by=f"{OF_CONSUMER}::TestConsumer"
         "::test_a_crash_before_the_acknowledgement_repeats_the_batch_without_effect",
         engine=Engine.POSTGRESQL,
@@ -306,8 +327,11 @@ ROWS = (
         path="sensors/ingest/accept.py",
         text="apply_signals(items, also=store_in_transaction)",
         instead="apply_signals(items)",
-        noticed_by="tests/sensors/api/signals/test_signals.py::TestSignals"
-        "::test_one_signal_is_accepted_and_is_state_event_and_history",
+        noticed_by=(
+            "tests/sensors/api/signals/test_signals.py::TestSignals"
+            "::test_one_signal_is_accepted_and_is_state_event_and_history",
+            IN_SIMULATION,
+        ),
     ),
     mutant(
         "history takes a signal once (SQLite)",

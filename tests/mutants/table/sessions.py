@@ -4,6 +4,7 @@ from tests.mutants.mutant import Change, Engine, mutant
 
 SESSION_OUTCOMES = "notifications/sessions/outcomes.py"
 
+IN_SIMULATION = "tests/simulation/test_worlds.py::test_nothing_is_wrong_whatever_the_seed[sessions]"
 OF_REPEAT = "tests/notifications/sessions/test_repeat.py"
 
 ROWS = (
@@ -14,7 +15,10 @@ ROWS = (
         path=SESSION_OUTCOMES,
         text="gone = [pk for pk, change in fenced if (pk, change) in current]",
         instead="gone = [pk for pk, change in fenced]",
-        noticed_by=f"{OF_REPEAT}::TestFence::test_a_delete_that_came_late_is_cancelled_not_acknowledged",
+        noticed_by=(
+            f"{OF_REPEAT}::TestFence::test_a_delete_that_came_late_is_cancelled_not_acknowledged",
+            IN_SIMULATION,
+        ),
     ),
     mutant(
         "a session is deleted under its fence (PostgreSQL)",
@@ -70,7 +74,10 @@ ROWS = (
         path="notifications/sessions/lifecycle.py",
         text="    if session.change != change:",
         instead="    if False:",
-        noticed_by="tests/notifications/api/sessions/test_sessions.py::TestAppendAndRewrite::test_a_stale_change_is_refused",
+        noticed_by=(
+            "tests/notifications/api/sessions/test_sessions.py::TestAppendAndRewrite::test_a_stale_change_is_refused",
+            IN_SIMULATION,
+        ),
         kinds=["KeyError"],
     ),
     mutant(
@@ -100,8 +107,11 @@ ROWS = (
         path="notifications/sessions/repeat.py",
         text='                renew(self.claim.row, lease=LEASE, fence="change")\n',
         instead="",
-        noticed_by="tests/notifications/sessions/repeater/test_silence.py::TestSilence"
-        "::test_the_lease_is_renewed_while_the_handler_runs",
+        noticed_by=(
+            "tests/notifications/sessions/repeater/test_silence.py::TestSilence"
+            "::test_the_lease_is_renewed_while_the_handler_runs",
+            IN_SIMULATION,
+        ),
         kinds=["Timeout"],
     ),
     mutant(

@@ -10,6 +10,7 @@ TIMERS = "processes/workflows/services/timers.py"
 RETURNS = "processes/workflows/services/returns.py"
 BATCHES = "processes/workflows/services/batches/run.py"
 
+IN_SIMULATION = "tests/simulation/test_worlds.py::test_nothing_is_wrong_whatever_the_seed[workflows]"
 OF_SERVICES = "tests/processes/workflows/services"
 OF_HEADS = "tests/processes/workflows/test_heads.py::TestTakeCachedHead"
 OF_RACES = f"{OF_SERVICES}/commands/test_races.py::TestEightWorkers"
@@ -55,7 +56,7 @@ ROWS = (
         path=WRITE,
         text="            pk=step.instance_id, head=step.head, open_incidents=step.open_incidents\n",
         instead="            pk=step.instance_id, open_incidents=step.open_incidents\n",
-        noticed_by=f"{OF_HEADS}::test_somebody_who_was_faster_is_not_overwritten",
+        noticed_by=(f"{OF_HEADS}::test_somebody_who_was_faster_is_not_overwritten", IN_SIMULATION),
         kinds=["IntegrityError"],
     ),
     mutant(
@@ -76,7 +77,10 @@ ROWS = (
         path=WRITE,
         text="        bodies=step.digests,\n        taken_key=step.taken_key,\n",
         instead="        bodies=step.digests,\n        taken_key=None,\n",
-        noticed_by=f"{OF_FOLLOWER}::TestWaiting::test_a_place_that_goes_on_waiting_takes_an_event_once",
+        noticed_by=(
+            f"{OF_FOLLOWER}::TestWaiting::test_a_place_that_goes_on_waiting_takes_an_event_once",
+            IN_SIMULATION,
+        ),
     ),
     mutant(
         "an event is taken once by its key (PostgreSQL)",
@@ -184,7 +188,7 @@ ROWS = (
         path=HANDLERS,
         text="    with transaction.atomic():\n        mark_dispatched(effect)\n        subject",
         instead="    if True:\n        mark_dispatched(effect)\n        subject",
-        noticed_by=f"{OF_DISPATCH}::TestMark::test_stands_with_the_effect",
+        noticed_by=(f"{OF_DISPATCH}::TestMark::test_stands_with_the_effect", IN_SIMULATION),
     ),
     mutant(
         "a webhook of a workflow is enqueued with its mark",
