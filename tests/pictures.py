@@ -22,7 +22,8 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.conftest import DESKTOP, FLAGS, sign_in
-from tests.browser.installation import PASSWORD, wait_until_served
+from tests.browser.installation import wait_until_served
+from tests.faults.product import PASSWORD
 from tests.servers.packages import get_program
 from tests.servers.private_server import find_free_port
 

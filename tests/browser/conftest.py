@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.browser.installation import PAGES_FILE, PASSWORD, running
+from tests.browser.installation import PAGES_FILE, running
 from tests.browser.watch import Watch
 from tests.browser.windows import Windows
-from tests.faults.product import copy_template
+from tests.faults.product import PASSWORD
 from tests.servers.packages import get_program
 
 FLAGS = [
@@ -29,6 +29,7 @@ expect.set_options(timeout=PATIENCE)
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
+PAGES_AND_LONG_STORIES = ("test_pages.py", "test_first_steps.py", "test_decisions.py", "test_drawing.py")
 Open = Callable[..., Page]
 
 
@@ -39,7 +40,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def address(folder: Path) -> Iterator[str]:
-    copy_template(folder, with_database=True)
     with running(folder) as address:
         yield address
 
@@ -105,8 +105,10 @@ def sign_in(page: Page, address: str, name: str = "admin", password: str = PASSW
     page.wait_for_load_state("networkidle")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the suite gives each module whose tests share something a group of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One server and one browser serve all of these tests: they stay in one worker."""
+    """A server and a browser serve many of these tests, which stay in one worker: two halves take the same time."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            half = "pages" if item.path.name in PAGES_AND_LONG_STORIES else "windows"
+            item.add_marker(pytest.mark.xdist_group(f"browser, {half}"))

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.faults.product import copy_prepared
 from tests.servers.private_server import find_free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PASSWORD = "a password for the browser"
 PATIENCE_SECONDS = 240
 PAGES_FILE = "pages.json"
 """Beside the data: the paths of all pages, for whoever opens them."""
@@ -21,11 +21,13 @@ PAGES_FILE = "pages.json"
 
 @contextmanager
 def running(folder: Path, *, is_empty: bool = False, **variables: str) -> Iterator[str]:
-    """Prepare an installation, with content unless it shall be empty, serve it, yield its address."""
+    """Copy an installation, with content unless it shall be empty, serve it, yield its address."""
     port = find_free_port()
     environment = {**_environment(folder, port), **variables}
-    for step in [["manage.py", "prepare"], ["-m", "tests.browser.content"]][: 1 if is_empty else 2]:
-        subprocess.run([sys.executable, *step], cwd=ROOT, env=environment, check=True, capture_output=True)
+    copy_prepared(folder)
+    if not is_empty:
+        content = [sys.executable, "-m", "tests.browser.content"]
+        subprocess.run(content, cwd=ROOT, env=environment, check=True, capture_output=True)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stderr=log)
         try:
@@ -42,7 +44,6 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
         **kept,
         "DATA_DIR": str(folder),
         "PORT": str(port),
-        "ADMIN_PASSWORD": PASSWORD,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "LOG_LEVEL": "ERROR",
     }

@@ -11,7 +11,6 @@ from tests.browser.conftest import DESKTOP, PATIENCE, sign_in
 from tests.browser.installation import running
 from tests.browser.test_live import call, open_start_page
 from tests.browser.watch import Watch
-from tests.faults.product import copy_template
 from tests.webhook_receiver import run_receiver
 
 SENSORS = 600
@@ -19,7 +18,6 @@ SENSORS = 600
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[str]:
-    copy_template(tmp_path / "empty", with_database=True)
     with running(tmp_path / "empty", is_empty=True, WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8") as address:
         yield address
 

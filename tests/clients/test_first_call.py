@@ -41,8 +41,7 @@ content_type_overrides:
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     product = Product(tmp_path_factory.mktemp("product"), WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8")
-    product.copy_template()
-    product.prepare()
+    product.copy_prepared()
     product.start()
     try:
         yield product

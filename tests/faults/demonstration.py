@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.browser.installation import PASSWORD, ROOT, wait_until_served
-from tests.faults.product import copy_template
+from tests.browser.installation import wait_until_served
+from tests.faults.product import PASSWORD, ROOT, copy_prepared
 from tests.servers.private_server import find_free_port
 
 SECONDS = 60
@@ -22,14 +22,13 @@ _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 @contextmanager
 def demonstration(folder: Path) -> Iterator[str]:
-    """Prepare and serve; yield the address."""
+    """Serve one that has been prepared; yield the address."""
     port = find_free_port()
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    own = {"DATA_DIR": str(folder), "PORT": str(port), "ADMIN_PASSWORD": PASSWORD, "LOG_LEVEL": "WARNING"}
+    own = {"DATA_DIR": str(folder), "PORT": str(port), "LOG_LEVEL": "WARNING"}
     manage = [sys.executable, "manage.py"]
-    copy_template(folder, with_database=True)
+    copy_prepared(folder)
     with (folder / "demo.log").open("wb") as log:
-        subprocess.run([*manage, "prepare"], cwd=ROOT, env=kept | own, check=True, stdout=log, stderr=log)
         served = subprocess.Popen([*manage, "demo"], cwd=ROOT, env=kept | own, stdout=log, stderr=log)
         try:
             wait_until_served(f"http://127.0.0.1:{port}/healthz", served)

@@ -13,10 +13,8 @@ from messaging.simulation.calls import Answer, Calls
 from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Ending, exchange_once
 from processes.exchange.reference.ledger import open_store
-from tests.faults.product import Product
+from tests.faults.product import PASSWORD, Product
 from tests.servers.private_server import HOST
-
-PASSWORD = "correct-horse-battery"
 
 
 @dataclass

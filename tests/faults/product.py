@@ -22,11 +22,14 @@ import psycopg
 from config.common.background.process_control import die_with_parent
 from tests.faults.forkserver import ForkedProcess, ForkServer
 from tests.faults.wait import wait_until
+from tests.servers.packages import locate
 from tests.servers.private_server import HOST, PrivateServer, find_free_port
 from tests.settings import MIGRATED, SHARED
 
 ROOT = Path(__file__).resolve().parents[2]
-SQLITE_FILE = "postern.sqlite3"
+SQLITE_FILE, READER_FILE = "postern.sqlite3", "reader.sqlite3"
+PASSWORD = "correct-horse-battery"
+"""Of the first administrator of whatever is copied prepared."""
 
 
 class Product:
@@ -57,6 +60,10 @@ class Product:
     def copy_template(self) -> None:
         """Begin with what every preparation makes alike, so that it takes a fraction of its time."""
         copy_template(Path(self.environment["DATA_DIR"]), with_database="DATABASE_URL" not in self.environment)
+
+    def copy_prepared(self) -> None:
+        """Begin on SQLite with all that a preparation leaves: with whom it shares its secrets is nobody's matter."""
+        copy_prepared(Path(self.environment["DATA_DIR"]))
 
     def prepare(self) -> str:
         done = self.manage("prepare", "--skip-checks")
@@ -185,19 +192,28 @@ def own_database(url: str) -> Iterator[str]:
 
 
 def ensure_migrated(url: str) -> None:
-    """Have a database to copy from that is migrated once for the whole run."""
+    """Have a database to copy from that is migrated once for the whole run, whatever the number of servers."""
     with psycopg.connect(url, autocommit=True) as server:
         server.execute("SELECT pg_advisory_lock(1)")  # ends with the connection
         if server.execute("SELECT FROM pg_database WHERE datname = %s", [MIGRATED]).fetchone() is None:
             _migrate(server, url)
 
 
+def copy_prepared(data: Path) -> None:
+    """Give a new folder all that a preparation on SQLite leaves."""
+    template = ensure_template()
+    shutil.copytree(template / "prepared", data, dirs_exist_ok=True)
+    shutil.copytree(template / "static", data / "static")
+    shutil.copyfile(template / "static.stamp", data / "static.stamp")
+
+
 def copy_template(data: Path, *, with_database: bool) -> None:
-    """Give a new folder the static files and, where it is its own database, the tables on SQLite."""
+    """Give a new folder the static files and, as far as it is its own database, the tables on SQLite."""
     template = ensure_template()
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copytree(template / "static", data / "static", dirs_exist_ok=True)
     shutil.copyfile(template / "static.stamp", data / "static.stamp")
+    shutil.copyfile(template / READER_FILE, data / READER_FILE)
     if with_database:
         shutil.copyfile(template / SQLITE_FILE, data / SQLITE_FILE)
 
@@ -214,15 +230,17 @@ def ensure_template() -> Path:
 
 def _make_template(template: Path) -> None:
     """Make it under another name: the name says that it is whole."""
-    product = Product(Path(tempfile.mkdtemp(dir=SHARED)))
+    product = Product(Path(tempfile.mkdtemp(dir=SHARED)), ADMIN_PASSWORD=PASSWORD)
     data, half = product.folder / "data", product.folder / "half"
     half.mkdir()
     done = product.manage("migrate", "-v0", "--skip-checks")
     assert done.returncode == 0, done.stderr
     shutil.copyfile(data / SQLITE_FILE, half / SQLITE_FILE)
     product.prepare()
+    shutil.copyfile(data / READER_FILE, half / READER_FILE)
     for made in ("static", "static.stamp"):
         (data / made).rename(half / made)
+    data.rename(half / "prepared")
     half.rename(template)
 
 
@@ -238,11 +256,31 @@ def _migrate(server: psycopg.Connection[Any], url: str) -> None:
     """Create the database under another name: the name says that it is whole."""
     server.execute("DROP DATABASE IF EXISTS half_migrated")
     server.execute("CREATE DATABASE half_migrated")
-    with tempfile.TemporaryDirectory() as folder:
-        product = Product(Path(folder), DATABASE_URL=f"{url.rpartition('/')[0]}/half_migrated")
-        done = product.manage("migrate", "-v0", "--skip-checks")
-    assert done.returncode == 0, done.stderr
+    migrate(f"{url.rpartition('/')[0]}/half_migrated")
     server.execute(f"ALTER DATABASE half_migrated RENAME TO {MIGRATED}")
+
+
+def migrate(database: str) -> None:
+    """Give an empty database all tables: those that the first one of this run was migrated to."""
+    dump = SHARED / "migrated.sql"
+    with (SHARED / "migrated.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if dump.exists():
+            done = _run_client("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", str(dump), database)
+            assert done.returncode == 0, done.stderr
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                done = Product(Path(folder), DATABASE_URL=database).manage("migrate", "-v0", "--skip-checks")
+            assert done.returncode == 0, done.stderr
+            # Servers beside this one take it from there: a tenth of the work. A client that is older than a server
+            # that was given refuses; then each server is migrated.
+            if _run_client("pg_dump", "-f", f"{dump}.part", database).returncode == 0:
+                Path(f"{dump}.part").rename(dump)
+
+
+def _run_client(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = locate(f"/usr/lib/postgresql/*/bin/{name}") or name
+    return subprocess.run(["env", program, *arguments], capture_output=True, text=True, timeout=240)
 
 
 @contextmanager

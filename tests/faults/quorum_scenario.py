@@ -23,7 +23,7 @@ from processes.exchange.reference.erp import Ending, Outcome
 from processes.exchange.reference.faults import Rates
 from tests.faults.exchange_clients import CallsOfNodes, RestartingErp, ServerOfNodes, register
 from tests.faults.exchange_deployment import DeployedProcess
-from tests.faults.product import Product
+from tests.faults.product import Product, migrate
 from tests.faults.scripted.handler import LOG
 from tests.faults.wait import wait_until
 from tests.processes.workflows.process_files import chain, user
@@ -64,7 +64,7 @@ class Deployment:
 
     def prepare(self) -> None:
         self._cluster.primary.run(f"CREATE DATABASE {DATABASE}")
-        self._product.run("migrate", "-v0")
+        migrate(self.database)
 
     def start(self) -> None:
         for member in self._members:

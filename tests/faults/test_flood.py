@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.everyday import PASSWORD, Everyday, Times
+from tests.faults.everyday import Everyday, Times
 from tests.faults.flood import WAYS
 from tests.faults.flood_scenario import Watch, fill_queue, flooded, make_world, prepare_attacks
 from tests.faults.product import Product
@@ -37,9 +37,8 @@ ALONE_SMALL = ["brackets", "drip_body", "guesses", "large_pages", "slow_reader",
 
 @pytest.fixture
 def product(tmp_path: Path) -> Iterator[Product]:
-    made = Product(tmp_path, ADMIN_PASSWORD=PASSWORD, LOG_LEVEL="ERROR", WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8")
-    made.copy_template()
-    made.prepare()
+    made = Product(tmp_path, LOG_LEVEL="ERROR", WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8")
+    made.copy_prepared()
     yield made
     if made.process is not None:
         made.kill()

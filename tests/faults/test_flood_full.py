@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.faults.everyday import PASSWORD, Everyday
+from tests.faults.everyday import Everyday
 from tests.faults.flood_scenario import Watch, fill_queue, flooded, make_world
-from tests.faults.product import Product, migrated_database, variables_of
+from tests.faults.product import PASSWORD, Product, migrated_database, variables_of
 from tests.faults.test_flood import MOST_MEMORY_MB, QUIET_SECONDS, SECONDS, report_flood
 from tests.faults.wait import wait_until
 from tests.servers.private_server import PrivateServer
@@ -18,17 +17,18 @@ pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(1800)]
 START_SECONDS = 120.0
 
 
-@pytest.fixture
-def nodes(tmp_path: Path, engines: dict[str, PrivateServer]) -> Iterator[list[Product]]:
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, PrivateServer]) -> Iterator[list[Product]]:
     """One node with all processes, and a second one that serves: each has a port, and the data folder is shared."""
     with migrated_database(engines["database"].url) as database:
         variables = variables_of(engines, database) | {"ADMIN_PASSWORD": PASSWORD, "LOG_LEVEL": "ERROR"}
-        first, second = Product(tmp_path, **variables), Product(tmp_path, **variables)
+        folder = tmp_path_factory.mktemp("nodes")
+        first, second = Product(folder, **variables), Product(folder, **variables)
         first.copy_template()
         first.prepare()
         first.environment["LOG_LEVEL"] = "INFO"  # that names its processes
         first.start(seconds=START_SECONDS)
-        second.process = second.spawn("run_web", log=tmp_path / "second.log")
+        second.process = second.spawn("run_web", log=folder / "second.log")
         assert wait_until(lambda: second.get("/healthz")[0] == 200, START_SECONDS)
         yield [first, second]
         for node in (second, first):
@@ -58,7 +58,7 @@ def test_nobody_notices_a_flood_of_two_nodes(nodes: list[Product], capsys: pytes
 
 
 def test_a_rate_of_a_key_holds_across_the_nodes(nodes: list[Product]) -> None:
-    keys = make_world(nodes[0])
+    key = nodes[0].manage("create_key", "often", "--scope", "registry:read").stdout.strip()
     for node in nodes:
         node.stop()
         node.environment["KEY_RATE"] = "20"
@@ -67,5 +67,5 @@ def test_a_rate_of_a_key_holds_across_the_nodes(nodes: list[Product]) -> None:
     assert wait_until(lambda: nodes[1].get("/healthz")[0] == 200, START_SECONDS)
     if time.time() % 60 > 45:  # all of them within one minute of the clock
         time.sleep(61 - time.time() % 60)
-    answers = [nodes[turn % 2].call("GET", "/api/v1/sensors/", key=keys["service"])[0] for turn in range(22)]
+    answers = [nodes[turn % 2].call("GET", "/api/v1/sensors/", key=key)[0] for turn in range(22)]
     assert answers == [200] * 20 + [429] * 2

@@ -65,6 +65,12 @@ class Servers:
         hosts = {VIRTUAL_HOSTS_VARIABLE: ",".join(VIRTUAL_HOSTS)} if self.rabbitmq.is_private else {}
         return {VARIABLES[server.name]: server.url for server in servers} | hosts
 
+    def make_shared_folder(self) -> dict[str, str]:
+        """Make the folder for what several runs beside each other need once: databases to copy, static files."""
+        folder = self._folder.path / "shared"
+        folder.mkdir(exist_ok=True)
+        return {"TEST_SHARED_FOLDER": str(folder)}
+
     def start(self) -> None:
         """Start the private servers side by side and say how long each took."""
         with ThreadPoolExecutor() as threads:
@@ -106,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with Servers(fsync=options.fsync) as servers:
             if command:
-                return run(command, servers.environment)
+                return run(command, servers.make_shared_folder() | servers.environment)
             _print_exports(servers.environment)
             signal.pause()
     except (ServerFailed, FileNotFoundError) as failure:
