@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from config.engines.postgresql import limit_silence
 from processes.coordination.gateway import readers
 from processes.coordination.gateway.readers import most_waiting
 from tests.faults.silent_servers import Proxy, SilentServer
@@ -82,7 +83,6 @@ def standing(call: Caller) -> Iterator[Proxy]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Lists the calls that are let through to a reader's database, and so may wait for it."""
     found: list[str] = []
-    limit_silence = readers.limit_silence
 
     def limit(alias: str, seconds: float) -> AbstractContextManager[None]:
         found.append(alias)
