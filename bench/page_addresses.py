@@ -6,6 +6,7 @@ Nothing is listed by hand: a page that is added is measured.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.contrib import admin
@@ -138,8 +139,7 @@ def admin_pages() -> Iterator[Page]:
 
 def reading_calls() -> Iterator[Page]:
     """Yield every GET of the schema, about the first row where it is about one."""
-    document: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    for path, operations in document["paths"].items():
+    for path, operations in _document()["paths"].items():
         if "get" not in operations:
             continue
         values = {name: _call_value(name, path) for name in _BRACES.findall(path)}
@@ -147,6 +147,12 @@ def reading_calls() -> Iterator[Page]:
         asked = [each for each in operations["get"].get("parameters", []) if each["in"] == "query"]
         required = "&".join(f"{each['name']}={_query_value(each)}" for each in asked if each.get("required"))
         yield Page(f"GET {path}", f"{address}?{required}" if required else _ask(path, address))
+
+
+@cache
+def _document() -> dict[str, Any]:
+    found: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _ask(route: str, address: str) -> str:
