@@ -51,10 +51,10 @@ SERVERS := $(VENV)/bin/python -m tests.servers.bench
 PYTEST := $(VENV)/bin/python -m pytest
 TOGETHER := $(MAKE) --no-print-directory -j2
 # For two cores: the drills wait more than they work, so more workers than cores keep both busy.
-WORKERS ?= 5
+WORKERS ?= 4
 CHECKS := types walks contracts deployment migrations texts names mechanisms lint
 
-.PHONY: quick quick-suite test suite on-postgres on-sqlite check $(CHECKS) bytecode dev packages bench figures drill mutants pictures
+.PHONY: quick quick-suite test whole suite on-postgres on-sqlite check $(CHECKS) bytecode dev packages bench figures drill mutants pictures
 
 quick: dev ## Lint, types and the quick tests on SQLite, without any server: for the inner loop
 	@$(TOGETHER) lint quick-suite types
@@ -64,8 +64,11 @@ quick-suite:
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
 	@-$(VENV)/bin/python -m processes.workflows.modeler.fetch
+	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory whole
+
+whole: # The servers are there from the start: what is copied from one database is made once for checks and suite
 	@$(TOGETHER) bytecode $(CHECKS)
-	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
+	@$(MAKE) --no-print-directory suite
 
 suite:
 	@$(TOGETHER) on-postgres on-sqlite

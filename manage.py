@@ -6,7 +6,7 @@ import sys
 
 from config.counters import share_counters
 from config.environment.rules import BadVariable
-from config.loading import loading
+from config.load import loading
 from config.version import VERSION
 
 

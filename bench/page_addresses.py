@@ -6,6 +6,7 @@ Nothing is listed by hand: a page that is added is measured.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 from urllib.parse import urlencode
@@ -140,8 +141,7 @@ def admin_pages() -> Iterator[Page]:
 
 def reading_calls() -> Iterator[Page]:
     """Yield every GET of the schema, about the first row where it is about one."""
-    document: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    for path, operations in document["paths"].items():
+    for path, operations in _document()["paths"].items():
         if "get" not in operations:
             continue
         values = {name: _call_value(name, path) for name in _BRACES.findall(path)}
@@ -154,6 +154,12 @@ def reading_calls() -> Iterator[Page]:
         queries = [urlencode(dict(zip(required, chosen, strict=True))) for chosen in product(*required.values())]
         for query in queries:
             yield Page(f"GET {path}?{query}" if len(queries) > 1 else f"GET {path}", f"{address}?{query}")
+
+
+@cache
+def _document() -> dict[str, Any]:
+    found: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _ask(route: str, address: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from config.common.background.process_control import die_with_parent
-from config.loading import loading
+from config.load import loading
 from config.runtime.spawn import Fork
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,8 +30,11 @@ def places(request: Any, tmp_path: Path) -> Iterator[tuple[Product, Product]]:
         made = Product(tmp_path / "first", **first), Product(tmp_path / "second", **second)
         for product in made:
             product.folder.mkdir()
-        made[0].copy_template()
-        made[0].prepare()
+        if first:
+            made[0].copy_template()
+            made[0].prepare()
+        else:
+            made[0].copy_prepared()
         yield made
         for product in made:
             if product.process is not None:
@@ -53,7 +56,7 @@ class Flow:
 
     def _send(self) -> None:
         number = 0
-        while not self._over.wait(0.02):
+        while not self._over.wait(0.1):
             number += 1
             self._place.send(f"flow-{number}")
 

@@ -4,7 +4,7 @@ import time
 
 SPIN_SECONDS = 0.05
 """Of the processor, for each look at how busy the machine is."""
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 3.0
 
 
 class UnhurriedClock:

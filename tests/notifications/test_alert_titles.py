@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# What is read of the code is read once.
+pytestmark = pytest.mark.xdist_group("alert titles")
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
     ("config.runtime.alerts.ongoing_alerts", "raise_or_repeat"),

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.common.background.process_control import die_with_parent
 from config.counters import ensure_folder, remove_own_folder, remove_stale_folders
-from config.loading import loading
+from config.load import loading
 from config.runtime import processes
 from config.runtime.alerts.database_watch import has_recipient, watch_daemon
 from config.runtime.data_lock import InUse, RestoreUnfinished, serving

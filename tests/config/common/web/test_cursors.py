@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from drf_spectacular.generators import SchemaGenerator
 from rest_framework.utils.urls import replace_query_param
 
 from config.access.scopes import Scope
@@ -17,6 +16,7 @@ from notifications.sessions.handlers import register_function
 from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signals import Code, Rejection
 from sensors.models import Client
+from tests.api_document import document
 from tests.config.dashboard.live.records import make_process
 from tests.processes.coordination.in_memory_roles import DATABASES, InMemoryRoles
 from tests.sensors.api.callers import Caller, service
@@ -241,7 +241,7 @@ def everyone() -> Caller:
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return document()
 
 
 def test_every_list_is_followed(schema: Any) -> None:

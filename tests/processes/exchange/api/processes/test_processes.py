@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from config.common.correlation import correlated
 from processes.exchange.models import ExchangeProcess
+from tests.api_document import document
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import bring_to
 
@@ -107,7 +107,7 @@ class TestList:
 
 @pytest.fixture(scope="module")
 def paths() -> Any:
-    return SchemaGenerator().get_schema(public=True)["paths"]  # type: ignore[no-untyped-call]
+    return document()["paths"]
 
 
 class TestDocument:
