@@ -37,6 +37,7 @@ NO_DOCUMENTS = (
     "/cards/",
     "/download/",
     "/sample/",
+    "/source/",
     "/bad-lines/",
     "admin/search/",
     "/drawn-cards/",
