@@ -35,12 +35,14 @@ NO_DOCUMENTS = (
     "/card/",
     "/choices/",
     "/cards/",
+    "/download/",
     "/sample/",
+    "/source/",
     "/bad-lines/",
     "admin/search/",
     "/drawn-cards/",
 )
-"""Ends of routes that are pictures, files and parts of pages."""
+"""In routes that are pictures, files and parts of pages."""
 REFUSED = {**REFUSALS, "admin/notifications/theme/<path:object_id>/delete/": 403}
 """With what cannot be done to the first row here: the first theme is built into the product."""
 
@@ -80,6 +82,10 @@ def list_pages() -> None:
     (Path(os.environ["DATA_DIR"]) / PAGES_FILE).write_text(json.dumps(list(_find_pages())))
 
 
+def is_part(route: str) -> bool:
+    return any(each in route for each in NO_DOCUMENTS)
+
+
 def _find_pages() -> Iterator[str]:
     is_history_there = False
     for page in admin_pages():
@@ -87,5 +93,5 @@ def _find_pages() -> Iterator[str]:
             if is_history_there:
                 continue
             is_history_there = True
-        if page.address and page.name not in REFUSED and not page.is_download and not page.name.endswith(NO_DOCUMENTS):
+        if page.address and page.name not in REFUSED and not page.is_download and not is_part(page.name):
             yield page.address

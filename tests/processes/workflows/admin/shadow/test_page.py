@@ -1,3 +1,4 @@
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,16 @@ class TestPage:
         row = ShadowDifference.objects.get(kind="variables")
         shown = operator.get(PAGE, {"difference": row.pk}).content.decode()
         assert ("Revision 1, as it was" in shown, "first difference" in shown) == (True, False)
-        assert f"/{WorkflowShadow.objects.get().differences.get(pk=row.pk).examples.get().instance}/" in shown
+        example = WorkflowShadow.objects.get().differences.get(pk=row.pk).examples.get()
+        assert f"/{example.instance}/" in shown
+        assert f">order · {str(example.instance)[-12:]}</a> Version 1" in shown
+
+    def test_says_the_times_of_what_differs_as_its_reader_has_them(self, operator: Client) -> None:
+        row = ShadowDifference.objects.get(kind="variables")
+        text = '{"due": "2026-01-31T12:00:00.25+00:00", "order": "2026-13-45T99:00:00Z"}'
+        row.examples.update(live=text)
+        shown = unescape(operator.get(PAGE, {"difference": row.pk}).content.decode())
+        assert '{"due": "31 Jan 2026, 12:00:00 UTC", "order": "2026-13-45T99:00:00Z"}' in shown
 
     @pytest.mark.parametrize("chosen", ["0", "x", "9" * 30, "-1", "99"])
     def test_what_is_no_difference_shows_none(self, operator: Client, chosen: str) -> None:
