@@ -22,6 +22,7 @@ _MESSAGES = KnownTexts(
         ),
         gettext_noop("No rule matches %(example)s, and there is no default output."),
         gettext_noop("The time %(time)s is in the past."),
+        gettext_noop("On trial nothing begins here: the current revision does not start like this."),
         gettext_noop("It fails whenever it is reached: what it throws has a name of more than %(count)s characters."),
         gettext_noop("No event reaches it: what it waits for has a name of more than %(count)s characters."),
     ),

@@ -1,7 +1,7 @@
 """Publish a file as numbered revisions of its definitions; what cannot be run is refused with every problem in it."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,11 +17,12 @@ from messaging.models import Enterprise
 from processes.workflows.engine.definition import Definition, NodeKind, Trigger
 from processes.workflows.engine.dialects.report import Report
 from processes.workflows.engine.form_files import FormFile, embed_forms
-from processes.workflows.engine.lint import Finding, lint_definitions
+from processes.workflows.engine.lint import Finding, find_untried_starts, lint_definitions
 from processes.workflows.engine.parser import FileIdentity, ParsedFile, identify_file, parse_file
 from processes.workflows.engine.problems import InvalidDefinition, Problem
 from processes.workflows.errors import KeyTaken, KindDiffers, NotExecutable, PublishedBefore, RevisionConflict
 from processes.workflows.models import EventElement, WorkflowDefinition, WorkflowRevision, WorkflowShadow
+from processes.workflows.services.definitions.library import find_newest, get_compiled
 from processes.workflows.services.definitions.scenarios import refuse_if_any_fails
 from processes.workflows.services.shadow.begin import begin_shadow
 from processes.workflows.services.timers import replace_start_timers
@@ -107,8 +108,16 @@ def publish_definition(
         is_shadow=first.is_shadow,
         definitions=found,
         report=parsed.report,
-        warnings=lint_definitions(parsed.definitions, at=at),
+        warnings=(*_find_untried_starts(parsed, stored), *lint_definitions(parsed.definitions, at=at)),
     )
+
+
+def _find_untried_starts(parsed: ParsedFile, stored: Mapping[str, Published]) -> Iterator[Finding]:
+    """Yield where instances of a revision on trial would begin, and its twins do not: these begin with an instance."""
+    for definition in parsed.definitions:
+        newest = find_newest(definition.key) if stored[definition.key].is_shadow else None
+        if newest is not None:
+            yield from find_untried_starts(definition, get_compiled(definition.key, newest[0]))
 
 
 def list_problems(problems: Sequence[Problem]) -> list[dict[str, object]]:

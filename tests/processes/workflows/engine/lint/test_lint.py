@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from processes.workflows.engine.lint import lint_definition
+from processes.workflows.engine.lint import find_untried_starts, lint_definition
 from processes.workflows.engine.parser import parse_definition
 from tests.processes.workflows.process_files import (
     chain,
@@ -14,6 +14,7 @@ from tests.processes.workflows.process_files import (
     process,
     sending,
     started_at,
+    started_by,
     timer,
     user,
 )
@@ -33,6 +34,25 @@ def task(key: str) -> str:
 def gateway(key: str, kind: str = "exclusive", default: str = "") -> str:
     named = f' default="{default}"' if default else ""
     return f'<{kind}Gateway id="{key}"{named}/>'
+
+
+class TestUntriedStarts:
+    CURRENT = chain("p", user("a"), start=started_at("<timeCycle>R/PT1H</timeCycle>"))
+
+    @pytest.mark.parametrize(
+        ("start", "found"),
+        [
+            (started_at("<timeCycle>R/PT1H</timeCycle>"), []),
+            (started_at("<timeCycle>R/PT2H</timeCycle>"), ["begin"]),
+            (started_by(), ["begin"]),
+            ("", []),
+        ],
+    )
+    def test_are_those_that_the_current_revision_does_not_have(self, start: str, found: list[str]) -> None:
+        more = {"start": start} if start else {}
+        tried = parse_definition(chain("p", user("a"), before=named("custom.x"), **more))
+        findings = find_untried_starts(tried, parse_definition(self.CURRENT))
+        assert [finding.element for finding in findings] == found
 
 
 class TestReachability:

@@ -48,6 +48,12 @@ def newest() -> int:
 
 
 class TestBegin:
+    def test_says_which_starts_are_not_tried(self, scene: Scene) -> None:
+        scene.publish(ORDER)
+        begun = try_out(chain("order", user("check"), before=named("custom.x"), start=started_by()))
+        told = [(each.element, each.message) for each in begun.warnings]
+        assert told == [("begin", "On trial nothing begins here: the current revision does not start like this.")]
+
     def test_the_current_revision_goes_on_starting_instances(self, scene: Scene) -> None:
         scene.publish(ORDER)
         made = try_out(NEXT)
