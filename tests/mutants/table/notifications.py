@@ -344,7 +344,7 @@ DELIVERIES = (
         why="a webhook must not reach what only this host may reach",
         taken_away="the networks that are denied",
         path="notifications/sending/guard.py",
-        text='        "127.0.0.0/8": "loopback",\n',
+        text='        "127.0.0.0/8": gettext_noop("loopback"),\n',
         instead="",
         noticed_by="tests/notifications/sending/test_guard.py::TestCheckAddress",
     ),
