@@ -49,7 +49,7 @@ OUTCOMES = {
 class CoordinationWorld(World):
     name = "coordination"
     seconds = 60.0
-    seeds = range(1, 4)
+    seeds = range(1, 3)
     patience = 900.0
 
     def __init__(self, scheduler: Scheduler, size: int) -> None:
