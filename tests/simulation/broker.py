@@ -250,16 +250,17 @@ class Channel:
     def basic_qos(self, **_: Any) -> None:
         pass
 
-    def queue_declare(self, name: str, *, passive: bool = False, exclusive: bool = False, **_: Any) -> None:
+    def queue_declare(self, name: str, *, passive: bool = False, exclusive: bool = False, **_: Any) -> Any:
         self.connection.meet("asks for a queue" if passive else "declares a queue")
         broker = self.connection.broker
         found = broker.queues.get(name)
-        if passive and found is None:
+        if found is None and passive:
             raise ChannelClosedByBroker(404, "there is no such queue")
         if found is not None and found.owner not in (None, self.connection):
             raise ChannelClosedByBroker(405, "it is another's")
         if found is None:
-            broker.queues[name] = Queue(name, self.connection if exclusive else None)
+            found = broker.queues[name] = Queue(name, self.connection if exclusive else None)
+        return SimpleNamespace(method=SimpleNamespace(queue=name, message_count=len(found.ready)))
 
     def basic_consume(self, queue: str, callback: Callable[..., None]) -> str:
         self.connection.meet("consumes")

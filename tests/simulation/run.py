@@ -1,6 +1,7 @@
 """Run a world under a seed; shrink a run that fails, and tell its story."""
 
 import logging
+import time
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,8 @@ from tests.simulation.threads import simulated_clocks, simulated_processes, simu
 from tests.simulation.world import World
 
 SHRINK_RUNS = 80
+SHRINK_SECONDS = 60.0
+"""Of the real clock: a run that never comes to rest takes long each time."""
 TOLD = {"statement"}
 """What a story leaves out unless it is asked for."""
 
@@ -98,8 +101,10 @@ def _in_place(scheduler: Scheduler) -> Iterator[None]:
 
 def shrink(failed: Result, copy: DatabaseCopy, *, runs: int = SHRINK_RUNS) -> Result:
     """Return the smallest run found that fails: with less to do, fewer faults, fewer turns."""
-    best = failed
+    best, until = failed, time.monotonic() + SHRINK_SECONDS
     for size in range(1, failed.plan.size):
+        if time.monotonic() > until:
+            break
         again = simulate(replace(failed.plan, size=size), copy)
         runs -= 1
         if again.wrong:
@@ -110,8 +115,8 @@ def shrink(failed: Result, copy: DatabaseCopy, *, runs: int = SHRINK_RUNS) -> Re
         step = max(1, len(places))
         while step and runs > 0:
             for begin in range(0, len(places), step):
-                if runs <= 0:
-                    break
+                if runs <= 0 or time.monotonic() > until:
+                    return best
                 runs -= 1
                 left_out = {*getattr(best.plan, field), *places[begin : begin + step]}
                 again = simulate(_leave_out(best.plan, field, left_out), copy)

@@ -16,6 +16,8 @@ OF_READER = f"{TESTS}/reader/role/test_role.py"
 OF_ROLE = f"{TESTS}/protocol/role/test_role.py"
 OF_COMPENSATION = f"{TESTS}/writer/test_compensation.py"
 
+IN_SIMULATION = "tests/simulation/test_worlds.py::test_nothing_is_wrong_whatever_the_seed[coordination]"
+
 ROWS = (
     mutant(
         "the Coordinator repeats what nobody has answered",
@@ -27,6 +29,7 @@ ROWS = (
         noticed_by=(
             f"{OF_REPEATS}::TestLostOnce::test_a_message_on_the_way_to_the_commit",
             f"{OF_REPEATS}::TestLostAtRandom::test_whatever_is_lost_all_ends_equal",
+            IN_SIMULATION,
         ),
     ),
     mutant(
@@ -45,7 +48,7 @@ ROWS = (
         path=STEPS,
         text="        with_ids(rows, ids).filter(app_event_status_id__in=begins),\n",
         instead="        with_ids(rows, ids),\n",
-        noticed_by=f"{OF_READER}::TestCancel::test_what_comes_late_is_too_late",
+        noticed_by=(f"{OF_READER}::TestCancel::test_what_comes_late_is_too_late", IN_SIMULATION),
     ),
     mutant(
         "a row that has moved on is not marked as published",

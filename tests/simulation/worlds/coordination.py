@@ -49,8 +49,8 @@ OUTCOMES = {
 class CoordinationWorld(World):
     name = "coordination"
     seconds = 60.0
-    seeds = range(1, 5)
-    patience = 2 * 3600.0
+    seeds = range(1, 3)
+    patience = 900.0
 
     def __init__(self, scheduler: Scheduler, size: int) -> None:
         super().__init__(scheduler, size)

@@ -35,6 +35,7 @@ TRIES = 4
 class MessagesWorld(World):
     name = "messages"
     seconds = 3 * HOUR
+    seeds = range(40)
     rest_seconds = 3 * HOUR
     patience = 4 * HOUR
 

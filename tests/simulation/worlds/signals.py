@@ -59,7 +59,7 @@ class Sent:
 class SignalsWorld(World):
     name = "signals"
     seconds = 80.0
-    seeds = range(8)
+    seeds = range(6)
     patience = 1800.0
 
     def __init__(self, scheduler: Scheduler, size: int) -> None:

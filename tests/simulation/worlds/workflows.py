@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 from uuid import UUID, uuid5
 
@@ -49,6 +49,8 @@ KEY, HANDLER = "order", "simulated"
 TRIES = 4
 REFUSALS = (NotPossible, Abandoned, VersionConflict)
 FORMS = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ class WorkflowsWorld(World):
     def _record(self, instance: UUID) -> str:
         return WorkflowInstance.objects.values_list("record", flat=True).get(pk=instance)
 
-    def _try(self, do: Callable[[], Any]) -> Any:
+    def _try(self, do: Callable[[], AnswerT]) -> AnswerT | None:
         """Return the answer of a call; None where it was refused, or the database has failed."""
         try:
             return do()
@@ -253,7 +255,7 @@ class WorkflowsWorld(World):
         parents = [(number, version.parent) for number, version in sorted(versions.items())]
         if parents != [(number, number - 1 or None) for number in range(1, instance.head + 1)]:
             yield f"{instance.record}: the chain is {parents}"
-        (root,) = (get_head(instance.pk).state or {})["scopes"].values()  # type: ignore[typeddict-item]
+        (root,) = (get_head(instance.pk).state or {})["scopes"].values()
         actors = Counter(version.actor for version in versions.values())
         for answer in (each for each in self.answers if each.instance == instance.pk):
             if versions[answer.version].actor != answer.actor or actors[answer.actor] != 1:
