@@ -11,6 +11,7 @@ from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext
+from lxml import etree
 
 from processes.workflows.admin.presentation import kind_label
 from processes.workflows.diagrams import state_label
@@ -51,6 +52,8 @@ class Drawing:
     more: int = 0
     picture: str = ""
     """The image itself, where its marks are dear to find."""
+    size: tuple[int, int] | None = None
+    """Width and height of the image: without them the page would shift when it comes."""
 
 
 def draw_revision(
@@ -63,7 +66,8 @@ def draw_revision(
     if revision.is_executable:
         drawing = _drawing(called, revision.digest, address, Marks())
     else:  # it has no elements that could be listed
-        drawing = Drawing(str(revision.definition), address if has_diagram(called[0], revision.digest) else "", [])
+        size = measure_diagram(called[0], revision.digest)
+        drawing = Drawing(str(revision.definition), address if size else "", [], size=size)
     if against is None:
         return drawing
     title = gettext("Revision %(number)s") % {"number": revision.number}
@@ -134,8 +138,8 @@ def get_element_names(called: Iterable[Called]) -> dict[str, str]:
 def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing:
     definition = get_compiled(*called)
     title = definition.name or definition.key
-    if has_diagram(called[0], digest):
-        return Drawing(title, address, [])
+    if size := measure_diagram(called[0], digest):
+        return Drawing(title, address, [], size=size)
     elements = [_list_element(node, marks) for node in definition.nodes.values()]
     return Drawing(title, "", elements[:MOST_ELEMENTS], more=max(0, len(elements) - MOST_ELEMENTS))
 
@@ -155,11 +159,15 @@ def _list_element(node: Node, marks: Marks) -> ListedElement:
 
 
 @lru_cache(maxsize=256)
-def has_diagram(key: str, digest: str) -> bool:
-    """Tell whether a file holds a diagram; cached, because a file never changes."""
+def measure_diagram(key: str, digest: str) -> tuple[int, int] | None:
+    """Return width and height of a file's diagram, None where it holds none; cached, because a file never changes."""
     rows = WorkflowRevision.objects.filter(definition=key, digest=digest)
     source = rows.values_list("source", flat=True).first()
-    return source is not None and draw_diagram(bytes(source)) is not None
+    drawn = None if source is None else draw_diagram(bytes(source))
+    if drawn is None:
+        return None
+    svg = etree.fromstring(drawn)
+    return round(float(svg.get("width", 0))), round(float(svg.get("height", 0)))
 
 
 def _count_items(state: InstanceState, called: Called) -> dict[str, Counter[str]]:

@@ -7,6 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import translation
+from lxml import etree
 
 from processes.workflows.admin.drawings import Drawing, ListedElement, draw_revision, draw_state, make_marks
 from processes.workflows.admin.presentation import KINDS
@@ -68,8 +69,12 @@ class TestPage:
         scene.publish(CLAIM.read_bytes())
         place = "/admin/workflows/workflowdefinition/claim"
         address = f"{place}/revisions/1/diagram.svg"
-        assert f'<img src="{address}"' in operator.get(f"{place}/change/").content.decode()
-        assert b"P_inspect" in operator.get(address).content
+        drawn = operator.get(address).content
+        assert b"P_inspect" in drawn
+        svg = etree.fromstring(drawn)
+        # The page keeps room for it before it is there.
+        size = " ".join(f'{name}="{round(float(svg.get(name)))}"' for name in ("width", "height"))
+        assert f'<img src="{address}" {size}' in operator.get(f"{place}/change/").content.decode()
 
     def test_lists_the_items_of_a_case_without_a_diagram(self, scene: Scene) -> None:
         scene.publish(case(human("A", name="Ask"), milestone("M", entry="A complete"), listener("L")).encode())
