@@ -1,10 +1,8 @@
 """Rows of every kind that has a page, and the list of all pages that there are to be opened."""
 
 import json
-import os
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from uuid import uuid4
 
 from django.conf import settings
@@ -79,7 +77,7 @@ def _doubt(now: datetime) -> None:
 
 def list_pages() -> None:
     """Write the address of every page of the admin beside the data, for whoever opens them."""
-    (Path(os.environ["DATA_DIR"]) / PAGES_FILE).write_text(json.dumps(list(_find_pages())))
+    (settings.DATA_DIR / PAGES_FILE).write_text(json.dumps(list(_find_pages())))
 
 
 def is_part(route: str) -> bool:

@@ -51,6 +51,7 @@ def take_the_first_steps(page: Page, address: str, url: str) -> None:
     expect(page.locator("#new-secret")).to_contain_text("whsec_")
 
     page.goto(f"{address}/admin/")
+    expect(page.locator("[data-when=idle]")).to_have_text("No exchange in progress.")
     expect(done).to_have_count(1)
     current.get_by_role("link", name="New sensor").click()
     page.fill("#id_id", "Door000")
