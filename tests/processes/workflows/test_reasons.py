@@ -14,7 +14,7 @@ class TestTranslateReason:
     @pytest.mark.parametrize(
         ("reason", "russian"),
         [
-            ("The instance is suspended.", "Состояние экземпляра: приостановлен."),
+            ("The instance is suspended.", "Статус экземпляра: приостановлен."),
             ("The instance is not suspended.", "Экземпляр не приостановлен."),
             ("An item that is active cannot be started.", "Элемент нельзя начать: его состояние — активен."),
             ("Nothing waits for the message paid.\nNow.", "Сообщения paid.\nNow никто не ждёт."),
