@@ -9,18 +9,14 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        from config.admin_base.search import Rank, SearchSource, register_search_source
         from config.audit.subjects import register_subject_names
-        from config.audit.trace import TraceSource, register_trace_source
         from config.common.encryption import register_encrypted
         from config.common.text_templates import register_detail
         from notifications.decisions import register_decision
         from notifications.event_titles import event_title, register_event_titles
         from notifications.followers import GATHER_SECONDS
-        from notifications.models import Alert, Delivery, Event, RepeatSession
         from notifications.names import find_pages
         from notifications.presentation import EVENT_TITLES
-        from notifications.search import find_alerts, find_deliveries, find_events, find_sessions
         from notifications.sending import send_once, stop_sending
         from notifications.services.alerts import ALERTS
         from notifications.services.deliveries import DELIVERIES
@@ -37,7 +33,6 @@ class NotificationsConfig(AppConfig):
         from notifications.sessions.storage import SESSIONS
         from notifications.sessions.theme_health import EXHAUSTED, has_exhausted_sessions
         from notifications.sessions.themes import INCIDENT_HANDLER
-        from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
         register_event_titles(EVENT_TITLES)
         register_detail("event", event_title)
@@ -57,6 +52,16 @@ class NotificationsConfig(AppConfig):
         register_subject_names(find_pages)
         register_function(INCIDENT_HANDLER, repeat_incident)
         register_handlers_of_plugins()
+        self._register_pages()
+
+    def _register_pages(self) -> None:
+        """Tell the trace and the search what there is, and who may see it."""
+        from config.admin_base.search import Rank, SearchSource, register_search_source
+        from config.audit.trace import TraceSource, register_trace_source
+        from notifications.models import Alert, Delivery, Event, RepeatSession
+        from notifications.search import find_alerts, find_deliveries, find_events, find_sessions
+        from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
+
         kinds = ("event", "delivery", "repeatsession", "alert")
         event, delivery, session, alert = (f"notifications.view_{kind}" for kind in kinds)
         register_trace_source(TraceSource(event, trace_events, ((event, Event.objects.all()),)))

@@ -238,15 +238,11 @@ def explain_refusal(error: ApplicationError) -> str:
         return gettext("Not possible now: %(reason)s") % {"reason": translate_reason(str(error.data.get("reason", "")))}
     if isinstance(error, ScenariosFailed):
         named = [
-            f"{_quote(each['scenario'])}: {say_failure(each['failure'])}"
+            gettext("“%(name)s”") % {"name": each["scenario"]} + f": {say_failure(each['failure'])}"
             for each in error.data.get("failures", [])[:MOST_FAILURES]
         ]
         return " ".join([error.message, *named])
     return error.message
-
-
-def _quote(name: str) -> str:
-    return gettext("“%(name)s”") % {"name": name}
 
 
 def show_name(name: str, *, is_known: bool) -> SafeString | str:

@@ -55,8 +55,10 @@ class Context:
         """Return an expression in our language and note it; None when it is code."""
         if self._is_spent(text):
             return text
+        # Marked as one that can be evaluated: any other may be said in words.
+        is_formal = holder.get(_TYPE).endswith("tFormalExpression")
         outcome = translate_expression(
-            text, language=language or self.language, is_feel=self.is_feel, is_formal=_is_formal(holder)
+            text, language=language or self.language, is_feel=self.is_feel, is_formal=is_formal
         )
         return self._note(holder, text, what, of, outcome)
 
@@ -87,11 +89,6 @@ class Context:
             found = f"{base}~{self.made[base] + 1}"
         self.ids.add(found)
         return found
-
-
-def _is_formal(holder: Draft) -> bool:
-    """Return whether an expression is marked as one that can be evaluated: any other may be said in words."""
-    return holder.get(_TYPE).endswith("tFormalExpression")
 
 
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"

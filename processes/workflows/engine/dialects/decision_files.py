@@ -23,11 +23,15 @@ def translate_decision_file(root: XmlElement) -> tuple[XmlElement, Report]:
             _name(element, f"{element.name}-{place}", ids, report)
         translate_version_tag(report, element)
     language = draft.get("expressionLanguage")
-    decisions = [each for each in elements if each.name == "decision" and _find_logic(each)]
+    decisions = [
+        each for each in elements if each.name == "decision" and any(child.name in LOGIC for child in each.own())
+    ]
     in_code = [each for each in decisions if _is_code(each, language)]
     if len(in_code) < len(decisions):  # else the file is refused where it is parsed, with the reason
         for decision in in_code:
-            _drop_logic(decision, CODE_DECISION, report)
+            decision.drop(lambda child, space=decision.space: child.name in LOGIC and child.space == space)  # type: ignore[misc]
+            name = decision.get("name")[:300]
+            report.drawn.append(Drawn(decision.id, decision.line, name, "logic", CODE_DECISION))
     for element in elements:
         inner = element.find("encapsulatedLogic") if element.name == "businessKnowledgeModel" else None
         if inner is not None and (inner.get("kind").upper()[:1] not in ("", "F") or _is_code(inner, language)):
@@ -46,10 +50,6 @@ def _name(element: Draft, spare: str, ids: set[str], report: Report) -> None:
     report.translated.append(Translated(key, element.line, element.get("name")[:300], "id", "", key))
 
 
-def _find_logic(element: Draft) -> list[Draft]:
-    return [child for child in element.own() if child.name in LOGIC]
-
-
 def _is_code(element: Draft, language: str) -> bool:
     """Return whether any expression in an element is written in a language that is not run."""
     for each in element.walk():
@@ -65,8 +65,3 @@ def _is_code(element: Draft, language: str) -> bool:
 
 
 _EXPRESSIONS = frozenset({"literalExpression", "inputExpression", "inputEntry", "outputEntry", "defaultOutputEntry"})
-
-
-def _drop_logic(decision: Draft, why: str, report: Report) -> None:
-    decision.drop(lambda child: child.name in LOGIC and child.space == decision.space)
-    report.drawn.append(Drawn(decision.id, decision.line, decision.get("name")[:300], "logic", why))

@@ -20,7 +20,7 @@ def complete_event_gateways(context: Context, scope: Draft) -> None:
     for gateway in gateways:
         for flow in leaving.get(gateway.id, ()):
             target = nodes.get(flow.get("targetRef"))
-            if target is None or _waits(target):
+            if target is None or target.name in ("intermediateCatchEvent", "receiveTask"):
                 continue
             if target.name == "eventBasedGateway":
                 _join_ways(context, scope, gateway, flow, leaving.get(target.id, ()))
@@ -29,10 +29,6 @@ def complete_event_gateways(context: Context, scope: Draft) -> None:
                 wait_for_message(context, target, target.add("messageEventDefinition"), "intermediateCatchEvent", "")
             else:
                 _wait_before(context, scope, flow, target)
-
-
-def _waits(node: Draft) -> bool:
-    return node.name in ("intermediateCatchEvent", "receiveTask")
 
 
 def _is_untyped(node: Draft) -> bool:

@@ -85,7 +85,7 @@ def find_called(
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**31:
         raise CommandFailed(element, "The expression does not return the number of a revision.")
     try:
-        return work.numbered_definition(key, number)
+        return work.named_definition(key, number)
     except LookupError as error:
         raise CommandFailed(element, f"There is no revision {number} of the definition {key}.") from error
 
@@ -94,7 +94,7 @@ def _find_tagged(work: UnitOfWork, element: str, key: str, tag: Any) -> tuple[De
     if not isinstance(tag, str) or not tag:
         raise CommandFailed(element, "The expression does not return a version tag.")
     try:
-        return work.tagged_definition(key, tag)
+        return work.named_definition(key, tag)
     except LookupError as error:
         raise CommandFailed(element, f"There is no revision of the definition {key} with the tag {tag}.") from error
 

@@ -127,12 +127,8 @@ class UnitOfWork:
     def newest_definition(self, key: str) -> tuple[Definition, int]:
         return self._library(key, None)
 
-    def tagged_definition(self, key: str, tag: str) -> tuple[Definition, int]:
-        self._library(key, None)  # as with a number
-        return self._library(key, tag)
-
-    def numbered_definition(self, key: str, revision: int) -> tuple[Definition, int]:
-        """Return a revision that a file names by its number; raises LookupError."""
+    def named_definition(self, key: str, revision: int | str) -> tuple[Definition, int]:
+        """Return a revision that a file names by its number or its version tag; raises LookupError."""
         self._library(key, None)  # whether it may be called at all is asked of the newest
         return self._library(key, revision)
 

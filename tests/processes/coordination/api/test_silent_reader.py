@@ -173,6 +173,7 @@ class TestSilentLater:
             pass
         with connections[OTHER].cursor() as cursor:
             cursor.execute("SELECT pg_sleep(0.5)")
+            assert len(cursor.fetchall()) == 1
 
 
 @pytest.mark.slow
