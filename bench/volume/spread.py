@@ -61,4 +61,8 @@ def settle(*models: type[Model]) -> None:
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
             cursor.execute(statement)
-        cursor.execute("ANALYZE" if connection.in_atomic_block else "VACUUM (ANALYZE)")
+        # By name: else the catalogs that all databases of a server share are locked as well until the transaction ends,
+        # and whoever does the same in another database waits for it.
+        names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+        tables = ", ".join(map(connection.ops.quote_name, sorted(names)))
+        cursor.execute(f"{'ANALYZE' if connection.in_atomic_block else 'VACUUM (ANALYZE)'} {tables}")
