@@ -51,7 +51,10 @@ def count_rows(ranges: Sequence[Range]) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     if not ranges:
         return
-    ids = _find_ids(ranges)
+    times = [time for start, end in ranges for time in (_shift(start, -SLACK), _shift(end, SLACK))]
+    found = first_deliveries_since(times)
+    # The deliveries of a range have ids from the first up to, not including, the second.
+    ids = list(zip(found[::2], found[1::2], strict=True))
     messages = Delivery.objects.filter(_within("", ranges, ids), endpoint__client__isnull=False).order_by()
     by_status = {status: Count("pk", filter=Q(status=status)) for status in STATUSES}
     rows: Any = messages.values(key=F("endpoint__client__id")).annotate(**by_status)
@@ -67,13 +70,6 @@ def count_rows(ranges: Sequence[Range]) -> Iterator[tuple[int, dict[str, Any]]]:
     rows = tries.order_by().values(key=F("delivery__endpoint__client__id"))
     rows = rows.annotate(attempts=Count("pk"), successes=Count("pk", filter=DELIVERED), waited=waited)
     yield from ((row.pop("key"), row) for row in rows)
-
-
-def _find_ids(ranges: Sequence[Range]) -> list[tuple[int, int]]:
-    """Return between which ids the deliveries of each range lie: from the first up to, not including, the second."""
-    times = [time for start, end in ranges for time in (_shift(start, -SLACK), _shift(end, SLACK))]
-    found = first_deliveries_since(times)
-    return list(zip(found[::2], found[1::2], strict=True))
 
 
 def _shift(at: datetime, by: timedelta) -> datetime:

@@ -11,7 +11,7 @@ from django.db import connection
 from config.common.database.counted_spans import LENGTHS, Length
 from messaging.models import Message
 from processes.exchange.models import COUNTED, CountedSpan, SpanTotal
-from processes.exchange.statistics import NOTHING, PARTIES, count_rows
+from processes.exchange.statistics import NOTHING, PARTIES, By, count_rows
 
 
 def count_finished_spans() -> None:
@@ -25,8 +25,12 @@ def _write_span(span: CountedSpan) -> None:
     """Write the totals of a span in the place of those it may have."""
     span.totals.all().delete()
     for by in PARTIES:
-        parties = defaultdict[str, dict[str, Any]](lambda: dict(NOTHING))
-        for party, figures in count_rows(by, [(span.at, span.at + LENGTHS[Length(span.length)])]):
-            parties[party].update(figures)
-        rows = [SpanTotal(span=span, by=by, party=party, **figures) for party, figures in parties.items()]
-        SpanTotal.objects.bulk_create(rows, batch_size=1000)
+        _write_totals(span, by)
+
+
+def _write_totals(span: CountedSpan, by: By) -> None:
+    parties = defaultdict[str, dict[str, Any]](lambda: dict(NOTHING))
+    for party, figures in count_rows(by, [(span.at, span.at + LENGTHS[Length(span.length)])]):
+        parties[party].update(figures)
+    rows = [SpanTotal(span=span, by=by, party=party, **figures) for party, figures in parties.items()]
+    SpanTotal.objects.bulk_create(rows, batch_size=1000)
