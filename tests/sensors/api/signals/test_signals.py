@@ -143,7 +143,7 @@ class TestThroughTheQueue:
             settings.AMQP_URL = f"amqp://guest:guest@{HOST}:{mute.port}/"
             took = sorted(in_threads(lambda _: send_one(send), 8))
             assert took[-2] < took[-1] / 2, "one waits for all of them"
-            send_one(send)
+            assert send_one(send) < signal_queue.PUBLISH_SECONDS
             assert mute.connections == 1
         assert StoredSignal.objects.count() == 9
 
@@ -156,9 +156,8 @@ class TestThroughTheQueue:
             settings.AMQP_URL = proxy.rewrite(settings.AMQP_URL)
             monkeypatch.setattr(signal_queue, "connect", proxy.silence_after(connect))
             assert send_one(send) < PATIENCE
-            asked = proxy.connections
-            send_one(send)
-            assert proxy.connections == asked
+            # Whoever waited would take no less; half a second is too short for a busy machine.
+            assert send_one(send) < signal_queue.PUBLISH_SECONDS
         assert StoredSignal.objects.count() == 2
 
 
